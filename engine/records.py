@@ -1,0 +1,286 @@
+"""What happened in a run, event by event: frozen, plain data that everything else passes around.
+
+A run of one lane is the sequence
+
+    RunStarted  Prefilled  ( Drafted*  Verified  Judged*  Committed )*  RunFinished
+
+with :class:`Vocabulary` records wherever token ids appear for the first time. Arrays are small, read-only numpy
+arrays (never tensors, never whole vocabulary rows). Seconds are floats of wall time on the lane's own device.
+``round`` and ``index`` count from 0; ``position`` is an index into prompt + output.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.settings import RunSettings
+
+StopReason = Literal["eos", "stop", "length", "context", "stopped", "error"]
+FinalKind = Literal["correction", "bonus", "plain", "none"]
+
+
+class Contrast(msgspec.Struct, frozen=True):
+    """p against q at one position, over the union of the tops of both and every drafted or committed token there.
+
+    In a greedy run both are the softmax at temperature 1 of the (penalised) logits, for showing only.
+    """
+
+    ids: NDArray[np.int32]
+    """Token ids, by falling p (ties: lower id)."""
+    p: NDArray[np.float32]
+    q: NDArray[np.float32]
+    """Same order as ``ids``; empty where there was no proposal (the bonus row, plain decoding)."""
+    p_rest: float
+    """1 − Σ p over ``ids``."""
+    q_rest: float
+    p_entropy: float
+    """Nats."""
+    q_entropy: float
+    overlap: float
+    """Σ min(p, q) over the whole vocabulary: the chance that a draft from q is accepted; NaN where there was no q."""
+
+
+class Timings(msgspec.Struct, frozen=True):
+    """Seconds of one round, by phase."""
+
+    draft: float
+    verify: float
+    judge: float
+    record: float
+    """Reducing p and q to contrasts and digests: the price of watching."""
+    commit: float
+
+    @property
+    def total(self) -> float:
+        return self.draft + self.verify + self.judge + self.record + self.commit
+
+
+class TargetInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What the run's target was."""
+
+    name: str
+    parameters: int
+    layers: int
+    vocabulary: int
+    context: int
+    """Longest prompt + output the model allows, in tokens."""
+    dtype: str
+    device: str
+    fingerprint: str
+    """Digest of config and weights' headers: tells one checkpoint from another."""
+    source: str = ""
+    generation_notes: tuple[str, ...] = ()
+    """What the checkpoint's generation_config asks for that isn't applied silently (a repetition penalty, say)."""
+
+
+class Exactness(msgspec.Struct, frozen=True, kw_only=True):
+    """Do a position's logits depend on which round computed them, on this model, device and dtype? Measured."""
+
+    invariant: bool
+    """Rows of every width used in this run were bit-identical to those of single steps."""
+    padded: bool
+    """All forwards were padded to one width to make it so."""
+    width_checked: int
+    """Widths 1 … this were compared."""
+    width_limit: int
+    """The largest width up to which all rows were bit-identical (≤ width_checked)."""
+    row_difference: float
+    """Largest |difference| of a logit between widths, over the widths that differed; 0 when none did."""
+    sentence: str
+    """The verdict for a person, e.g. "bit-exact here (widths 1 to 11 compared)"."""
+
+
+class Record(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """Common to all: which run, which lane. A late record of a stopped run is recognised by ``run`` and dropped."""
+
+    run: str
+    lane: str
+
+
+class RunStarted(Record, frozen=True, tag=True, kw_only=True):
+    title: str
+    """The lane's name on screen, e.g. "Prompt lookup"."""
+    about: str
+    """How this method guesses, in one line."""
+    gamma: int
+    """Draft length asked for, after the method's default is filled in; 0 for plain decoding."""
+    settings: RunSettings
+    target: TargetInfo
+    exactness: Exactness
+    prompt: tuple[int, ...]
+    prompt_text: str
+    machine: str
+    version: str
+    started: str
+    """Local time, ISO 8601."""
+
+
+class Prefilled(Record, frozen=True, tag=True, kw_only=True):
+    """The prompt, all but its last token, is in the caches."""
+
+    tokens: int
+    target_seconds: float
+    drafter_seconds: float
+
+
+class Vocabulary(Record, frozen=True, tag=True, kw_only=True):
+    """Readable texts of token ids, sent before the first record that uses them."""
+
+    texts: dict[int, str]
+
+
+class Drafted(Record, frozen=True, tag=True, kw_only=True):
+    """The drafter proposed one token."""
+
+    round: int
+    index: int
+    position: int
+    token: int
+    text: str
+    q: float
+    """q(token): 1 for a deterministic proposal."""
+    draw: float | None
+    """The draw that chose it; None for a deterministic proposal."""
+    seconds: float
+    source: str = ""
+    """Where the guess came from, e.g. "3-gram at 17"."""
+
+
+class Verified(Record, frozen=True, tag=True, kw_only=True):
+    """One forward of the target over the newest token and the k drafts: k + 1 rows.
+
+    Row i was computed after drafts 0 … i−1 and is usable only if all of them were accepted.
+    """
+
+    round: int
+    k: int
+    width: int
+    """Positions computed, padding included."""
+    seconds: float
+    rows: tuple[Contrast, ...]
+    """k + 1 of them, or none when the run records no detail."""
+    gaps: tuple[float, ...]
+    """Difference of the two largest logits of each row (after the repetition penalty)."""
+    digests: tuple[int, ...]
+    """64-bit digest of each row's raw logits: equal digests mean bit-identical rows."""
+
+
+class Judged(Record, frozen=True, tag=True, kw_only=True):
+    """One draft token was tested."""
+
+    round: int
+    index: int
+    position: int
+    token: int
+    text: str
+    accepted: bool
+    p: float
+    q: float
+    draw: float | None
+    """u of the test u·q(y) < p(y); None when greedy."""
+    best: int
+    """The target's argmax at this position."""
+
+
+class Committed(Record, frozen=True, tag=True, kw_only=True):
+    """The round's end: these tokens now belong to the output."""
+
+    round: int
+    position: int
+    """Of the first committed token."""
+    tokens: tuple[int, ...]
+    texts: tuple[str, ...]
+    """What each token adds to the text; characters are never split or repeated (a token may add "")."""
+    accepted: int
+    """How many of ``tokens`` are accepted drafts."""
+    tested: int
+    drafted: int
+    final: FinalKind
+    """What the last token is: a correction, a bonus, a plain step, or none when the run ended on an accepted draft."""
+    final_draw: float | None
+    """None when greedy or final is none."""
+    residual_mass: float | None
+    """Σ max(p − q, 0) at the rejection; None unless final is a correction of a sampled run."""
+    residual_empty: bool
+    """The residual's mass was 0 (p equals q up to rounding), so the correction was drawn from p."""
+    gaps: tuple[float, ...]
+    """Per committed token: difference of the two largest logits of its row."""
+    digests: tuple[int, ...]
+    """Per committed token: digest of the raw logits row it was judged or drawn by."""
+    seconds: Timings
+    target_slots: int
+    """KV slots in use after the cut."""
+    drafter_slots: int
+
+
+class Totals(msgspec.Struct, frozen=True, kw_only=True):
+    """A lane's figures so far. The properties are the formulas of the glossary."""
+
+    rounds: int = 0
+    committed: int = 0
+    drafted: int = 0
+    tested: int = 0
+    accepted: int = 0
+    prefill: float = 0.0
+    draft: float = 0.0
+    verify: float = 0.0
+    other: float = 0.0
+    """Judge, record and commit."""
+
+    @property
+    def decode_seconds(self) -> float:
+        return self.draft + self.verify + self.other
+
+    @property
+    def total_seconds(self) -> float:
+        return self.prefill + self.decode_seconds
+
+    @property
+    def acceptance_rate(self) -> float | None:
+        """α = accepted drafts / tested drafts."""
+        return self.accepted / self.tested if self.tested else None
+
+    @property
+    def draft_utilisation(self) -> float | None:
+        """Accepted drafts / drafted tokens. Not α."""
+        return self.accepted / self.drafted if self.drafted else None
+
+    @property
+    def mean_committed_length(self) -> float | None:
+        """E[m] = committed tokens / rounds."""
+        return self.committed / self.rounds if self.rounds else None
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Committed tokens / decode seconds, prefill aside."""
+        return self.committed / self.decode_seconds if self.decode_seconds > 0 else None
+
+    def plus(self, record: Record) -> Totals:
+        """These totals after one more record of the same lane."""
+        if isinstance(record, Prefilled):
+            return msgspec.structs.replace(self, prefill=self.prefill + record.target_seconds + record.drafter_seconds)
+        if isinstance(record, Committed):
+            s = record.seconds
+            return msgspec.structs.replace(
+                self, rounds=self.rounds + 1, committed=self.committed + len(record.tokens),
+                drafted=self.drafted + record.drafted, tested=self.tested + record.tested,
+                accepted=self.accepted + record.accepted, draft=self.draft + s.draft, verify=self.verify + s.verify,
+                other=self.other + s.judge + s.record + s.commit)
+        return self
+
+
+class RunFinished(Record, frozen=True, tag=True, kw_only=True):
+    reason: StopReason
+    message: str
+    """For ``error``: the sentence that says what, why and what to do. Else empty or a short remark."""
+    text: str
+    """The whole output, cut at the stop string if one ended it."""
+    totals: Totals
+    details: str = ""
+
+
+AnyRecord = (RunStarted | Prefilled | Vocabulary | Drafted | Verified | Judged | Committed | RunFinished)

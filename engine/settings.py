@@ -1,0 +1,139 @@
+"""What a person may set for a run: validated, frozen, plain data.
+
+Units and ranges stand beside each field. Every constructor raises :class:`SettingsError` naming the field, the value
+and the range, so that nothing out of range ever reaches a model.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import msgspec
+
+from engine.errors import SettingsError
+
+GREEDY_BELOW = 1e-5
+"""Temperatures below this mean greedy decoding (argmax): dividing logits by less overflows float32."""
+
+MAX_GAMMA = 64
+MAX_SEED = 2**64 - 1
+
+DrafterKind = Literal["none", "ngram", "layer-skip", "model"]
+
+
+def _check(ok: bool, name: str, value: object, rule: str) -> None:
+    if not ok:
+        raise SettingsError(f"{name} is {value!r}, but it must be {rule}.")
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+class Sampling(msgspec.Struct, frozen=True, kw_only=True):
+    """How logits become the distribution that is sampled from; the same for p, q and plain decoding."""
+
+    temperature: float = 0.0
+    """≥ 0; below :data:`GREEDY_BELOW` decoding is greedy."""
+    top_k: int = 0
+    """Keep the k most probable tokens (ties at the k-th kept); 0: off."""
+    top_p: float = 1.0
+    """Keep the smallest set with at least this mass, in (0, 1]; 1: off."""
+    min_p: float = 0.0
+    """Drop tokens below min_p × the largest probability, in [0, 1]; 0: off."""
+    repetition_penalty: float = 1.0
+    """> 0; logits of tokens already in the prefix are divided by it if positive, multiplied if negative; 1: off."""
+
+    def __post_init__(self) -> None:
+        _check(_number(self.temperature) and 0 <= self.temperature <= 1000, "temperature", self.temperature,
+               "a number from 0 to 1000")
+        _check(_integer(self.top_k) and self.top_k >= 0, "top-k", self.top_k, "a whole number, 0 (off) or more")
+        _check(_number(self.top_p) and 0 < self.top_p <= 1, "top-p", self.top_p,
+               "more than 0 and at most 1 (1 turns it off)")
+        _check(_number(self.min_p) and 0 <= self.min_p <= 1, "min-p", self.min_p, "from 0 (off) to 1")
+        _check(_number(self.repetition_penalty) and 0 < self.repetition_penalty <= 100, "repetition penalty",
+               self.repetition_penalty, "more than 0 and at most 100 (1 turns it off)")
+
+    @property
+    def greedy(self) -> bool:
+        return self.temperature < GREEDY_BELOW
+
+
+class DrafterSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Which drafter a lane uses. ``gamma`` None means the method's own default draft length."""
+
+    kind: DrafterKind = "none"
+    gamma: int | None = None
+    """Draft length asked for in a round, 0 … 64; None: the method's default."""
+    model: str = ""
+    """For ``model``: what the person named (folder, GGUF file, hub id)."""
+    min_n: int = 1
+    max_n: int = 4
+    """For ``ngram``: suffix lengths tried, longest first."""
+    match: Literal["latest", "earliest"] = "latest"
+    """For ``ngram``: which earlier occurrence of the suffix is continued."""
+    skip: tuple[int, ...] = ()
+    """For ``layer-skip``: indices of the target's layers left out; empty: the method's default."""
+
+    def __post_init__(self) -> None:
+        _check(self.kind in ("none", "ngram", "layer-skip", "model"), "drafter", self.kind,
+               "none, ngram, layer-skip or model:ID")
+        _check(self.gamma is None or (_integer(self.gamma) and 0 <= self.gamma <= MAX_GAMMA), "gamma", self.gamma,
+               f"a whole number from 0 to {MAX_GAMMA}")
+        _check(self.kind != "model" or bool(self.model), "the draft model", self.model,
+               "a folder, a .gguf file or a hub id, written model:ID")
+        _check(_integer(self.min_n) and _integer(self.max_n) and 1 <= self.min_n <= self.max_n <= 32, "min_n..max_n",
+               f"{self.min_n}..{self.max_n}", "whole numbers with 1 ≤ min_n ≤ max_n ≤ 32")
+        _check(self.match in ("latest", "earliest"), "match", self.match, "latest or earliest")
+        _check(all(_integer(i) and i >= 0 for i in self.skip), "skip", self.skip, "layer indices, 0 or more")
+
+    @property
+    def label(self) -> str:
+        """How the lane is named on screen and in tables."""
+        names = {"none": "Plain decoding", "ngram": "Prompt lookup", "layer-skip": "Layer skip",
+                 "model": f"Draft model {self.model}"}
+        return names[self.kind]
+
+    @classmethod
+    def parse(cls, text: str, gamma: int | None = None) -> DrafterSettings:
+        """``none``, ``ngram``, ``layer-skip`` or ``model:ID`` as typed on the command line."""
+        kind, _, rest = text.partition(":")
+        if kind == "model":
+            return cls(kind="model", model=rest, gamma=gamma)
+        if rest or kind not in ("none", "ngram", "layer-skip"):
+            raise SettingsError(f"drafter is {text!r}, but it must be none, ngram, layer-skip or model:ID.")
+        return cls(kind=kind, gamma=gamma)  # type: ignore[arg-type]  # checked in the line above
+
+    def spell(self) -> str:
+        """The inverse of :meth:`parse`."""
+        return f"model:{self.model}" if self.kind == "model" else self.kind
+
+
+class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """All that decides one lane's output, besides the target and the prompt."""
+
+    sampling: Sampling = Sampling()
+    drafter: DrafterSettings = DrafterSettings()
+    seed: int = 0
+    """0 … 2⁶⁴−1; every random choice is a function of it (see draws.py)."""
+    max_new_tokens: int = 128
+    """Tokens to commit at most, ≥ 0."""
+    stop: tuple[str, ...] = ()
+    """Texts that end the run once they appear in the committed text; the text from there on is not shown."""
+    ignore_eos: bool = False
+    exact: bool = False
+    """Pad every forward to one width, for devices or dtypes whose rows depend on the width (costs time)."""
+    detail: bool = True
+    """Record contrasts (p and q per position) and digests. Off only to measure what recording costs."""
+
+    def __post_init__(self) -> None:
+        _check(_integer(self.seed) and 0 <= self.seed <= MAX_SEED, "seed", self.seed,
+               "a whole number from 0 to 2^64 - 1")
+        _check(_integer(self.max_new_tokens) and 0 <= self.max_new_tokens <= 10_000_000, "max-new-tokens",
+               self.max_new_tokens, "a whole number from 0 to 10000000")
+        _check(all(isinstance(s, str) and s for s in self.stop), "stop", self.stop, "non-empty texts")
