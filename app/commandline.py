@@ -1,0 +1,208 @@
+"""The command line: says what can be asked, and opens the one command that was asked for.
+
+Nothing heavy is imported here: ``--help`` and bad arguments answer before torch, Qt or transformers are touched.
+Each command's module is imported only when it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+VERSION = "0.1.0"
+COMMANDS = {
+    "fetch": "put the built-in model into the cache",
+    "record": "decode one lane into a trace file",
+    "compare": "decode with several drafters against plain decoding",
+}
+DEFAULT_COMPARED = ("ngram", "layer-skip")
+EXIT_FAULT = 2
+EXIT_INTERRUPTED = 130
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse whose complaint is one plain sentence (its own prints the whole usage first)."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_FAULT, f"{self.prog}: {message.removeprefix('argument ')}. Try {self.prog} --help\n")
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def _text(text: str) -> str:
+    """A text that can be encoded: the shell may hand over any bytes, and tokenizers take only Unicode."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError("the text is not valid UTF-8") from None
+    return text
+
+
+def _size(text: str) -> tuple[int, int]:
+    try:
+        width, height = (int(part) for part in text.lower().split("x"))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT, such as 1600x900") from None
+    if not (320 <= width <= 16_384 and 240 <= height <= 16_384):
+        raise argparse.ArgumentTypeError(f"{text} is out of range, 320x240 to 16384x16384")
+    return width, height
+
+
+def _seconds(text: str) -> float:
+    value = _number(text)
+    if not 0 <= value <= 3600:
+        raise argparse.ArgumentTypeError(f"{text} is out of range, 0 to 3600 seconds")
+    return value
+
+
+def _layers(text: str) -> tuple[int, ...]:
+    return tuple(_whole(part) for part in text.replace(",", " ").split())
+
+
+def add_run_options(parser: argparse.ArgumentParser, *, many_drafters: bool) -> None:
+    """The options that every decoding command shares. Ranges are checked by ``engine.settings``, in one place."""
+    models = parser.add_argument_group("models")
+    models.add_argument("--target", metavar="T", type=_text, default=None,
+                        help="builtin (default), a folder, a .gguf file or a Hugging Face hub id")
+    models.add_argument("--revision", metavar="REV", type=_text, default=None, help="branch, tag or commit on the hub")
+    drafter_help = "none, ngram, layer-skip or model:ID (a folder, a .gguf file or a hub id)"
+    if many_drafters:
+        models.add_argument("--drafter", metavar="D", type=_text, nargs="+", action="extend", default=None,
+                            help=f"{drafter_help}; repeatable")
+    else:
+        models.add_argument("--drafter", metavar="D", type=_text, default="none", help=f"{drafter_help} (none)")
+    models.add_argument("--dtype", choices=("auto", "float32", "bfloat16", "float16"), default="auto")
+    models.add_argument("--device", metavar="DEV", type=_text, default="auto", help="auto, cpu, cuda or cuda:N (auto)")
+    models.add_argument("--exact", action="store_true",
+                        help="pad every forward to one width where rows depend on it (costs time)")
+    models.add_argument("--trust-remote-code", action="store_true",
+                        help="run Python code that comes with a hub model; only for sources you trust")
+
+    prompt = parser.add_argument_group("prompt")
+    source = prompt.add_mutually_exclusive_group()
+    source.add_argument("--prompt", metavar="TEXT", type=_text, default=None)
+    source.add_argument("--prompt-file", metavar="FILE", type=_text, default=None, help="read the prompt from a file")
+    form = prompt.add_mutually_exclusive_group()
+    form.add_argument("--chat", dest="chat", action="store_true", default=None,
+                      help="as a user's message, in the model's chat template (default where there is one)")
+    form.add_argument("--raw", dest="chat", action="store_false", default=None, help="as it is, to be continued")
+
+    sampling = parser.add_argument_group("decoding")
+    sampling.add_argument("--gamma", metavar="N", type=_whole, default=None,
+                          help="draft length asked for in a round (each method's own default)")
+    sampling.add_argument("--temperature", metavar="X", type=_number, default=0.0, help="0 is greedy (0)")
+    sampling.add_argument("--top-k", metavar="N", type=_whole, default=0, help="0 is off (0)")
+    sampling.add_argument("--top-p", metavar="X", type=_number, default=1.0, help="1 is off (1)")
+    sampling.add_argument("--min-p", metavar="X", type=_number, default=0.0, help="0 is off (0)")
+    sampling.add_argument("--repetition-penalty", metavar="X", type=_number, default=1.0, help="1 is off (1)")
+    sampling.add_argument("--seed", metavar="N", type=_whole, default=0)
+    sampling.add_argument("--max-new-tokens", metavar="N", type=_whole, default=128, help="(128)")
+    sampling.add_argument("--stop", metavar="TEXT", type=_text, action="append", default=[],
+                          help="end once this text appears; repeatable")
+    sampling.add_argument("--ignore-eos", action="store_true", help="decode past the model's end token")
+
+    methods = parser.add_argument_group("drafters")
+    methods.add_argument("--min-n", metavar="N", type=_whole, default=1, help="ngram: shortest suffix looked up (1)")
+    methods.add_argument("--max-n", metavar="N", type=_whole, default=4, help="ngram: longest suffix looked up (4)")
+    methods.add_argument("--match", choices=("latest", "earliest"), default="latest",
+                         help="ngram: which earlier occurrence is continued (latest)")
+    methods.add_argument("--skip", metavar="LAYERS", type=_layers, default=(),
+                         help="layer-skip: layers left out, such as 10,11,12 (chosen by the method)")
+
+
+def _window_parser() -> argparse.ArgumentParser:
+    commands = "\n".join(f"  {name:<10}{about}" for name, about in COMMANDS.items())
+    parser = _Parser(
+        prog="specscope", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="See, debug and prove speculative decoding, with real models.\n"
+                    "Without a command, the window opens.",
+        epilog=f"commands (each has its own --help):\n{commands}")
+    parser.add_argument("--version", action="version", version=f"SpecScope {VERSION}")
+    parser.add_argument("--target", metavar="T", type=_text, default=None,
+                        help="builtin, a folder, a .gguf file or a Hugging Face hub id")
+    parser.add_argument("--drafter", metavar="D", type=_text, nargs="+", action="extend", default=None,
+                        help="ngram, layer-skip or model:ID; one lane each")
+    parser.add_argument("--prompt", metavar="TEXT", type=_text, default=None, help="start with this prompt at once")
+    parser.add_argument("--trace", metavar="FILE", type=_text, default=None, help="play a recorded race")
+    parser.add_argument("--perspective", choices=("race", "debug", "lab", "learn"), default=None)
+    parser.add_argument("--theme", choices=("dark", "light"), default=None)
+    parser.add_argument("--screenshot", metavar="FILE", type=_text, default=None,
+                        help="save a picture of the window as PNG, then leave")
+    parser.add_argument("--size", metavar="WxH", type=_size, default=None, help="size of the window")
+    parser.add_argument("--after", metavar="SECONDS", type=_seconds, default=None,
+                        help="when to take the picture (4)")
+    return parser
+
+
+def _command_parser(name: str) -> argparse.ArgumentParser:
+    parser = _Parser(prog=f"specscope {name}", allow_abbrev=False, description=f"{COMMANDS[name].capitalize()}.")
+    parser.add_argument("--json", action="store_true", help="end with one JSON object on standard output")
+    if name == "fetch":
+        return parser
+    if name == "record":
+        parser.add_argument("--out", metavar="FILE", type=_text, required=True,
+                            help="the trace to write (.spectrace, or .spectrace.gz)")
+    add_run_options(parser, many_drafters=name == "compare")
+    return parser
+
+
+def parse(argv: Sequence[str]) -> tuple[str, argparse.Namespace]:
+    """The command asked for ("window" when none is) and its arguments. Leaves by SystemExit on help or bad ones."""
+    if argv and argv[0] in COMMANDS:
+        args = _command_parser(argv[0]).parse_args(argv[1:])
+        if argv[0] != "fetch" and args.target is None:
+            args.target = "builtin"
+        if argv[0] == "compare" and args.drafter is None:
+            args.drafter = list(DEFAULT_COMPARED)
+        return argv[0], args
+    if argv and not argv[0].startswith("-"):
+        _window_parser().error(f"{argv[0]!r} is not a command; there are {', '.join(COMMANDS)}")
+    return "window", _window_parser().parse_args(argv)
+
+
+def _open(command: str, args: argparse.Namespace) -> int:
+    module = importlib.import_module("app.desktop" if command == "window" else f"app.commands.{command}")
+    run: Callable[[argparse.Namespace], int | None] = module.run
+    return run(args) or 0
+
+
+def _say(sentence: str) -> None:
+    print(" ".join(sentence.split()), file=sys.stderr)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The whole program; returns its exit status. A person never sees a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        command, args = parse(sys.argv[1:] if argv is None else argv)
+        return _open(command, args)
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has left (a pager, head); closing stdout again at exit must not complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        from app.mishaps import explain
+
+        _say(explain(error))
+        return EXIT_FAULT
