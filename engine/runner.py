@@ -1,0 +1,184 @@
+"""One model's forwards in one run, on its own static cache, timed.
+
+All state of a run (cache, clock) lives here; the model object is shared by runs and never changed. A compiled or
+batched runner replaces :meth:`Runner._call` and keeps the rest.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+import math
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+
+from engine.errors import CacheError
+from engine.rollback import Slots
+
+PREFILL_CHUNK = 512
+"""Prompt tokens per prefill forward: the same split on every lane, since another split rounds differently."""
+
+
+def keep_freed_memory() -> None:
+    """Tell glibc not to hand large freed blocks back to the system.
+
+    A row of logits over a vocabulary is hundreds of kilobytes, and glibc returns such blocks at once; touching fresh
+    pages then costs more than the arithmetic (a softmax over 11 rows of 49 152: 7.5 ms against 0.3 ms).
+    """
+    if sys.platform == "linux":
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+        if mallopt is not None:
+            m_mmap_threshold, m_trim_threshold = -3, -1
+            mallopt(m_mmap_threshold, 1 << 30)
+            mallopt(m_trim_threshold, (1 << 31) - 1)
+
+
+keep_freed_memory()
+
+
+class Stopwatch:
+    """Marks in time, on the host or, for CUDA, as events on the stream: reading them waits for nothing extra as long
+    as it happens after a result was fetched."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._cuda = device.type == "cuda"
+        self._marks: list[Any] = []
+
+    def mark(self) -> int:
+        """Set a mark; returns its number."""
+        if self._cuda:
+            event = torch.cuda.Event(enable_timing=True)
+            event.record()
+            self._marks.append(event)
+        else:
+            self._marks.append(time.perf_counter())
+        return len(self._marks) - 1
+
+    def between(self, first: int, second: int) -> float:
+        """Seconds from one mark to another."""
+        a, b = self._marks[first], self._marks[second]
+        return a.elapsed_time(b) / 1000 if self._cuda else b - a
+
+
+def fetch(*tensors: torch.Tensor) -> list[NDArray[Any]]:
+    """Read tensors of one device back to the host in one transfer, thus one synchronisation."""
+    if all(t.device.type == "cpu" for t in tensors):
+        return [t.numpy() for t in tensors]
+    flat = [t.contiguous().reshape(-1).view(torch.uint8) for t in tensors]
+    raw = torch.cat(flat).cpu().numpy()
+    out, at = [], 0
+    for tensor, piece in zip(tensors, flat, strict=True):
+        dtype = torch.empty(0, dtype=tensor.dtype).numpy().dtype
+        out.append(raw[at : at + len(piece)].view(dtype).reshape(tuple(tensor.shape)))
+        at += len(piece)
+    return out
+
+
+class Runner:
+    """Forwards of one causal language model over one growing and shrinking sequence.
+
+    ``pad_to`` > 1 computes every forward at that width, with pads behind the real tokens that nothing ever reads.
+    """
+
+    def __init__(self, model: Any, *, pad_to: int = 1) -> None:
+        self.model = model
+        self.config = model.config
+        self.pad_to = pad_to
+        self.device: torch.device = model.get_input_embeddings().weight.device
+        self.dtype: torch.dtype = model.dtype
+        self.vocabulary: int = model.get_input_embeddings().weight.shape[0]
+        self.cache = Slots(_cache_layers(model))
+        self._takes_rows = "logits_to_keep" in inspect.signature(model.forward).parameters
+        self._windows = _windows(model.config)
+        self.forwards = 0
+
+    @property
+    def length(self) -> int:
+        """Tokens whose keys and values are in the cache."""
+        return self.cache.length
+
+    def stopwatch(self) -> Stopwatch:
+        return Stopwatch(self.device)
+
+    @torch.inference_mode()
+    def prefill(self, tokens: Sequence[int]) -> None:
+        """Put tokens into the cache; no logits are computed beyond one row a chunk."""
+        for start in range(0, len(tokens), PREFILL_CHUNK):
+            self._forward(self._ids(tokens[start : start + PREFILL_CHUNK]), rows=1)
+
+    @torch.inference_mode()
+    def forward(self, tokens: Sequence[int | torch.Tensor], *, rows: int = 0) -> torch.Tensor:
+        """Logits (rows, V) of the last ``rows`` of ``tokens`` (0: all), in the model's dtype, on its device.
+
+        Tokens are ints or 0-d integer tensors already on a device (a draft that was never read back).
+        """
+        real = len(tokens)
+        ids = self._ids(list(tokens) + [0] * max(0, self.pad_to - real))
+        logits = self._forward(ids, rows=0 if self.pad_to > 1 else rows)
+        if self.pad_to > real:
+            self.cache.cut(self.length - (self.pad_to - real))
+        first = real - rows if rows else 0
+        return logits[first:real] if self.pad_to > 1 else logits
+
+    def cut(self, to: int) -> int:
+        """Forget all cached tokens behind the first ``to``; returns how many."""
+        return self.cache.cut(to) if to < self.length else 0
+
+    def _ids(self, tokens: Sequence[int | torch.Tensor]) -> torch.Tensor:
+        """(1, W) int64 on the model's device. Ints outside the embedding raise: they would read foreign memory."""
+        for token in tokens:
+            if isinstance(token, int) and not 0 <= token < self.vocabulary:
+                raise CacheError(f"Token id {token} is outside the model's vocabulary of {self.vocabulary}.")
+        if all(isinstance(t, int) for t in tokens):
+            return torch.tensor([tokens], dtype=torch.int64, device=self.device)
+        return torch.stack([torch.as_tensor(t, dtype=torch.int64).to(self.device) for t in tokens])[None]
+
+    def _forward(self, ids: torch.Tensor, *, rows: int) -> torch.Tensor:
+        start, width = self.length, ids.shape[1]
+        self.cache.reserve(start + width)
+        positions = torch.arange(start, start + width, device=self.device)
+        logits = self._call(ids, positions, rows)
+        self.cache.filled(width)
+        self.forwards += 1
+        return logits
+
+    def _call(self, ids: torch.Tensor, positions: torch.Tensor, rows: int) -> torch.Tensor:
+        extra: dict[str, Any] = {"logits_to_keep": rows} if self._takes_rows else {}
+        out = self.model(input_ids=ids, position_ids=positions[None], attention_mask=self._masks(positions),
+                         cache=self.cache, use_cache=True, **extra)
+        logits: torch.Tensor = out.logits[0]
+        return logits if self._takes_rows or not rows else logits[-rows:]
+
+    def _masks(self, positions: torch.Tensor) -> Any:
+        """Additive masks (1, 1, W, slots): row i sees slot j when j ≤ i, and i − j < window where there is one.
+
+        One tensor, or one a layer type for models that mix them.
+        """
+        slots = torch.arange(self.cache.capacity, device=self.device)
+        behind = positions[:, None] - slots[None, :]
+        low = torch.finfo(self.dtype).min
+        masks = {kind: torch.where((behind >= 0) & (behind < window), 0.0, low).to(self.dtype)[None, None]
+                 for kind, window in self._windows.items()}
+        return masks if len(masks) > 1 else next(iter(masks.values()))
+
+
+def _windows(config: Any) -> dict[str, float]:
+    """How far back each kind of the model's layers looks, in tokens."""
+    window = getattr(config, "sliding_window", None) or math.inf
+    kinds = getattr(config, "layer_types", None)
+    if kinds is None:
+        return {"all": window}
+    return {kind: window if kind == "sliding_attention" else math.inf for kind in sorted(set(kinds))}
+
+
+def _cache_layers(model: Any) -> int:
+    """Slots are found by a layer's own index, which a model made of another's layers keeps."""
+    indices = [m.layer_idx for m in model.modules() if isinstance(getattr(m, "layer_idx", None), int)]
+    return max(indices, default=-1) + 1 or int(model.config.num_hidden_layers)
+
+
