@@ -27,7 +27,7 @@ def details_of(error: BaseException) -> str:
 
 
 def explain(error: BaseException) -> str:
-    """One sentence. The details of an error that we didn't foresee are appended to the log, and the sentence says so."""
+    """One sentence. What we did not foresee is appended to the log as well, and the sentence says where that is."""
     if isinstance(error, SpecScopeError):
         return str(error)
     what = " ".join(str(error).split())

@@ -1,0 +1,46 @@
+"""The gate that a run passes through record by record: open, shut, or open for one step."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from app.orders import Continue, GateOrder, Pause, StepRecord, StepRound
+from engine.records import Committed, Record, RunFinished, RunStarted, Vocabulary
+
+Mode = Literal["run", "pause", "record", "round"]
+
+_SILENT = (RunStarted, Vocabulary)
+"""Records that change nothing a person could see: a step goes on past them."""
+
+
+class Gate:
+    """Pure state, no waiting: whoever feeds records asks :attr:`is_open` before each one and tells :meth:`passed`."""
+
+    def __init__(self, mode: Mode = "pause") -> None:
+        self.mode: Mode = mode
+
+    def take(self, order: GateOrder) -> None:
+        match order:
+            case Continue():
+                self.mode = "run"
+            case Pause():
+                self.mode = "pause"
+            case StepRecord():
+                self.mode = "record"
+            case StepRound():
+                self.mode = "round"
+
+    def passed(self, record: Record) -> None:
+        """A record went through: a step that this completes shuts the gate."""
+        ends_record = self.mode == "record" and not isinstance(record, _SILENT)
+        ends_round = self.mode == "round" and isinstance(record, (Committed, RunFinished))
+        if ends_record or ends_round:
+            self.mode = "pause"
+
+    @property
+    def is_open(self) -> bool:
+        return self.mode != "pause"
+
+    def by_record(self) -> bool:
+        """Must the engine read drafts back one by one, because someone watches each?"""
+        return self.mode == "record"

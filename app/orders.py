@@ -1,0 +1,150 @@
+"""What the window asks of the engine thread, and what the thread reports back besides records: frozen, plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.settings import RunSettings
+
+# --- orders: window -> engine thread ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """Which model, and how to hold it."""
+
+    source: str = "builtin"
+    """builtin, a folder, a .gguf file or a hub id."""
+    revision: str | None = None
+    dtype: str = "auto"
+    device: str = "auto"
+    trust_remote_code: bool = False
+
+
+@dataclass(frozen=True)
+class LaneChoice:
+    lane: str
+    settings: RunSettings
+
+
+@dataclass(frozen=True)
+class Load:
+    """Have this target ready, so that a run can start at once."""
+
+    target: ModelChoice
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How much memory would these take? Answered with :class:`Estimated`."""
+
+    target: ModelChoice
+    lanes: tuple[LaneChoice, ...]
+
+
+@dataclass(frozen=True)
+class Race:
+    """Decode the prompt in every lane."""
+
+    run: str
+    target: ModelChoice
+    lanes: tuple[LaneChoice, ...]
+    prompt: str
+    chat: bool
+    start: Literal["run", "record", "round"] = "run"
+    """Run on, or stop behind the first record or round."""
+
+
+@dataclass(frozen=True)
+class Continue:
+    pass
+
+
+@dataclass(frozen=True)
+class Pause:
+    pass
+
+
+@dataclass(frozen=True)
+class StepRecord:
+    pass
+
+
+@dataclass(frozen=True)
+class StepRound:
+    pass
+
+
+@dataclass(frozen=True)
+class Stop:
+    """End the run or the loading under way."""
+
+
+@dataclass(frozen=True)
+class Quit:
+    """End everything and leave the thread."""
+
+
+GateOrder = Continue | Pause | StepRecord | StepRound
+Order = Load | Estimate | Race | GateOrder | Stop | Quit
+
+# --- reports: engine thread -> window ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Loading:
+    """Long work goes on. ``total`` 0: nobody knows how long."""
+
+    stage: str
+    done: float = 0
+    total: float = 0
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The target is ready; ``summary`` says what it is in a few words."""
+
+    target: ModelChoice
+    name: str
+    summary: str
+
+
+@dataclass(frozen=True)
+class Estimated:
+    order: Estimate
+    sentence: str
+    share: float | None
+    """Of what is free, 0 … 1 and more; None when unknown."""
+    fits: bool = True
+
+
+@dataclass(frozen=True)
+class Paused:
+    run: str
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The run is over, one way or another; nothing of it follows."""
+
+    run: str
+    stopped: bool = False
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Something went wrong before any lane could say so itself."""
+
+    sentence: str
+    details: str = ""
+    run: str = ""
+
+
+@dataclass(frozen=True)
+class Idle:
+    """A load was cancelled or is over; the thread waits for orders."""
+
+
+Report = Loading | Loaded | Estimated | Paused | Ended | Failed | Idle
