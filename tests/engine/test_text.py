@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import threading
 
 import pytest
@@ -190,7 +191,7 @@ def test_a_tokenizer_without_byte_table_is_only_called_under_its_lock() -> None:
        cuts=st.lists(st.integers(0, 24), max_size=6))
 def test_stop_texts_are_found_whatever_the_split(text: str, stops: list[str], cuts: list[int]) -> None:
     edges = sorted({0, len(text), *(min(cut, len(text)) for cut in cuts)})
-    pieces = [text[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    pieces = [text[a:b] for a, b in itertools.pairwise(edges)]
     finder = StopStrings(stops)
     seen = ""
     for piece in pieces:
