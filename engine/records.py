@@ -40,8 +40,8 @@ class Contrast(msgspec.Struct, frozen=True):
     p_entropy: float
     """Nats."""
     q_entropy: float
-    overlap: float
-    """Σ min(p, q) over the whole vocabulary: the chance that a draft from q is accepted; NaN where there was no q."""
+    overlap: float | None
+    """Σ min(p, q) over the whole vocabulary: the chance that a draft from q is accepted; None where there was no q."""
 
 
 class Timings(msgspec.Struct, frozen=True):
@@ -142,7 +142,7 @@ class Drafted(Record, frozen=True, tag=True, kw_only=True):
     token: int
     text: str
     q: float
-    """q(token): 1 for a deterministic proposal."""
+    """q(token): 1 for prompt lookup and its like; in a greedy run of a model the softmax at temperature 1."""
     draw: float | None
     """The draw that chose it; None for a deterministic proposal."""
     seconds: float
@@ -215,6 +215,8 @@ class Committed(Record, frozen=True, tag=True, kw_only=True):
     target_slots: int
     """KV slots in use after the cut."""
     drafter_slots: int
+    p: tuple[float, ...] = ()
+    """Per committed token: p(token) in its row."""
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):

@@ -57,7 +57,8 @@ class SlotLayer(CacheLayerMixin):  # type: ignore[misc]  # transformers ships no
         """Write the states behind those in use; return the whole buffers (the mask hides what isn't in use)."""
         if self.capacity != self.wanted:
             self.lazy_initialization(key_states, value_states)
-        assert self.keys is not None and self.values is not None
+        assert self.keys is not None
+        assert self.values is not None
         end = self.length + key_states.shape[2]
         self.keys[:, :, self.length : end] = key_states
         self.values[:, :, self.length : end] = value_states

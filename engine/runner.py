@@ -105,6 +105,15 @@ class Runner:
     def stopwatch(self) -> Stopwatch:
         return Stopwatch(self.device)
 
+    def width(self, tokens: int) -> int:
+        """Positions that a forward over this many tokens computes."""
+        return max(tokens, self.pad_to)
+
+    def wait(self) -> None:
+        """Until all that was asked of the device is done (once a run, after the prefill)."""
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+
     @torch.inference_mode()
     def prefill(self, tokens: Sequence[int]) -> None:
         """Put tokens into the cache; no logits are computed beyond one row a chunk."""

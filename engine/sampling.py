@@ -120,10 +120,8 @@ def choose(weights: torch.Tensor, u: torch.Tensor | float) -> torch.Tensor:
 
 
 def best(scores: torch.Tensor) -> torch.Tensor:
-    """(R,) the largest score's token, the lowest id on ties (``argmax`` leaves ties open)."""
-    ids = torch.arange(scores.shape[-1], device=scores.device)
-    at_top = scores == scores.amax(-1, keepdim=True)
-    return torch.where(at_top, ids, scores.shape[-1] - 1).amin(-1)
+    """(R,) the largest score's token, the lowest id on ties (which ``argmax`` promises)."""
+    return scores.argmax(-1)
 
 
 class Seen:

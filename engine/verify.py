@@ -54,8 +54,8 @@ def judge_sampled(p: torch.Tensor, q: torch.Tensor | None, drafts: torch.Tensor,
     """Speculative sampling.
 
     ``p`` (k+1, V); ``q`` (k, V), or None when the drafts are deterministic (q is one-hot at each); ``drafts`` (k,)
-    int64; ``accept_draws`` (k,) and ``final_draws`` (k+1,) float64 in [0, 1), the latter one for each place at which the
-    round may end.
+    int64; ``accept_draws`` (k,) and ``final_draws`` (k+1,) float64 in [0, 1), the latter one
+    for each place at which the round may end.
     """
     k = drafts.shape[0]
     at = torch.arange(k, device=p.device)

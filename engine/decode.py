@@ -1,0 +1,89 @@
+"""The loop. One generator decodes plainly and speculatively alike and yields each event as a record.
+
+    while not ended:
+        drafts   ← drafter(tokens)                    k of them, k ≤ γ
+        logits   ← target([newest token, drafts])     one forward, k + 1 rows
+        accepted ← judge(logits, drafts)              the longest prefix that passes
+        commit accepted drafts and one more token; cut both caches back
+
+With no drafter k is 0, and each round commits the one token drawn from p: plain decoding. Stepping is not calling
+``next``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+
+from engine.drafters.base import Draft, Drafter, RoundDraws
+from engine.records import Record, Timings
+from engine.rounds import Judge
+from engine.runner import Runner
+from engine.scribe import Scribe
+from engine.settings import RunSettings
+from engine.transcript import Transcript
+
+
+def never() -> bool:
+    return False
+
+
+def decode(target: Runner, drafter: Drafter, seq: Transcript, judge: Judge, log: Scribe, settings: RunSettings,
+           gamma: int, by_record: Callable[[], bool] = never) -> Iterator[Record]:
+    """Decode until ``seq`` ends. ``by_record()``: is a person stepping token by token? Then each draft is read back
+    as it is made, at the price of a synchronisation."""
+    prompt = seq.tokens[:-1]  # the newest token's keys and values are always computed by the next round
+    watch = target.stopwatch()
+    begin, _, filled, _ = watch.mark(), target.prefill(prompt), watch.mark(), drafter.prefill(prompt)
+    done = watch.mark()
+    judge.commit(seq.tokens)
+    target.wait()
+    yield log.prefilled(len(prompt), watch.between(begin, filled), watch.between(filled, done))
+
+    while not seq.ended:
+        start, watch = len(seq), target.stopwatch()
+        draws = RoundDraws(settings.seed, start)
+
+        # Draft
+        drafts: list[Draft] = []
+        spans: list[tuple[int, int]] = []
+        shown = 0
+        proposal = drafter.propose(seq.tokens, seq.room(gamma), draws)
+        for index in count():
+            begin, draft = watch.mark(), next(proposal, None)
+            spans.append((begin, watch.mark()))
+            if draft is None:
+                break
+            drafts.append(draft)
+            if by_record():
+                token, q = judge.read(draft)
+                yield from log.drafted(index, start, draft, token, q, watch.between(*spans[-1]))
+                shown += 1
+
+        # Verify: one forward over the newest token and the drafts
+        begin = watch.mark()
+        logits = target.forward([seq.tokens[-1], *(d.token for d in drafts)])
+        verified = watch.mark()
+
+        # Judge
+        facts = judge(logits, drafts, draws, watch)
+        for i in range(shown, len(drafts)):
+            yield from log.drafted(i, start, drafts[i], facts.drafts[i], facts.q[i], watch.between(*spans[i]))
+        yield from log.verified(facts, target.width(len(drafts) + 1), watch.between(begin, verified))
+
+        # Commit, unless an accepted token ends the run before the last
+        began = time.perf_counter()
+        tokens = [*facts.drafts[: facts.accepted], facts.final]
+        added = seq.commit(tokens)
+        tokens = tokens[: len(added)]
+        judge.commit(tokens)
+        target.cut(len(seq) - 1)
+        drafter.cut(len(seq) - 1)
+        tested = min(facts.accepted + 1, len(drafts), len(tokens))
+        seconds = Timings(sum(watch.between(*s) for s in spans), watch.between(begin, verified), facts.judge_seconds,
+                          facts.record_seconds, time.perf_counter() - began)
+        yield from log.judged(facts, start, tested)
+        yield from log.committed(facts, start, added, tokens, tested, seconds, target.length, drafter.slots)
+
+    yield log.finished(seq.ended, seq.text)

@@ -1,0 +1,66 @@
+"""Layer skip: the target itself, some of its layers left out, guesses (self-speculative decoding, Zhang et al. 2024).
+
+No extra weights: the drafting model is a shell of its own around the target's modules. The target object and its
+config are never changed, and the drafter's keys and values live in a cache of their own.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection
+from typing import Any
+
+import torch
+
+from engine.errors import ModelError
+
+DEFAULT_GAMMA = 3
+
+
+def default_skip(layers: int) -> tuple[int, ...]:
+    """Every other layer of the middle: the first and last quarter matter most."""
+    return tuple(range(layers // 4, layers - layers // 4, 2))
+
+
+def thinned(model: Any, skip: Collection[int]) -> Any:
+    """A model that shares all of ``model``'s modules but runs only the layers not in ``skip``.
+
+    Raises :class:`ModelError` when a layer doesn't exist or none would be left.
+    """
+    name, layers = _layers(model.base_model)
+    wrong = sorted(i for i in skip if i >= len(layers))
+    if wrong:
+        raise ModelError(f"Layer skip can't leave out layer {wrong[0]}: the target has layers 0 to {len(layers) - 1}.")
+    kept = [i for i in range(len(layers)) if i not in set(skip)]
+    if not kept:
+        raise ModelError("Layer skip would leave out every layer of the target; keep at least one.")
+    base = _shell(model.base_model)
+    base._modules[name] = torch.nn.ModuleList(layers[i] for i in kept)
+    base.config = _thinned_config(model.config, kept)
+    shell = _shell(model)
+    shell.config = base.config
+    shell._modules[model.base_model_prefix] = base
+    return shell
+
+
+def _shell(module: Any) -> Any:
+    """A copy that shares parameters and children but whose list of children is its own."""
+    twin = copy.copy(module)
+    twin.__dict__["_modules"] = dict(module._modules)
+    return twin
+
+
+def _layers(base: Any) -> tuple[str, torch.nn.ModuleList]:
+    for name, child in base.named_children():
+        if isinstance(child, torch.nn.ModuleList) and len(child) == base.config.num_hidden_layers:
+            return name, child
+    raise ModelError("Layer skip can't be used with this target: its layers could not be found in the model.")
+
+
+def _thinned_config(config: Any, kept: list[int]) -> Any:
+    twin = copy.copy(config)
+    twin.__dict__ = dict(config.__dict__)
+    if getattr(config, "layer_types", None):
+        twin.__dict__["layer_types"] = [config.layer_types[i] for i in kept]
+    twin.num_hidden_layers = len(kept)
+    return twin

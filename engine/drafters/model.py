@@ -1,0 +1,65 @@
+"""Draft model: a small causal language model of the same tokenizer guesses token by token.
+
+Its cache lags behind the committed tokens by the newest one (and by one more when all its drafts were accepted, since
+the last draft's own keys and values are computed only if needed); the first step of a round catches up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import torch
+
+from engine.drafters.base import Draft, RoundDraws
+from engine.runner import Runner
+from engine.sampling import Seen, Warper, best, choose
+
+DEFAULT_GAMMA = 4
+
+
+class ModelDrafter:
+    def __init__(self, runner: Runner, warper: Warper, *, vocabulary: int, device: torch.device,
+                 about: str = "a small model writes ahead") -> None:
+        """``vocabulary``: the target's size of it: q is over that, padded with zeros or clamped. ``device``: where the
+        target judges; drafts and q are handed over there explicitly."""
+        self.about = about
+        self.runner = runner
+        self.warper = warper
+        self.vocabulary = vocabulary
+        self.device = device
+        self.seen = Seen(vocabulary, runner.device) if warper.penalises else None
+        self._noted = 0
+
+    def prefill(self, tokens: Sequence[int]) -> None:
+        self.runner.prefill([int(t) for t in tokens])
+
+    @torch.inference_mode()
+    def propose(self, tokens: Sequence[int], count: int, draws: RoundDraws) -> Iterator[Draft]:
+        pending: list[int | torch.Tensor] = list(tokens[self.runner.length :])
+        if self.seen:
+            self.seen.add(list(tokens[self._noted :]))
+            self._noted = len(tokens)
+        drafts: list[torch.Tensor] = []
+        for index in range(count):
+            logits = self._fitted(self.runner.forward(pending, rows=1))
+            scores = self.warper.scores(logits, self.seen.rows(drafts)[-1:] if self.seen else None)
+            q = self.warper.distribution(scores)[0]
+            u = None if self.warper.greedy else draws.draft(index)
+            token = best(scores)[0] if u is None else choose(q, u)
+            drafts.append(token)
+            pending = [token]
+            yield Draft(token.to(self.device), q.to(self.device), u)
+
+    def cut(self, length: int) -> None:
+        self.runner.cut(min(length, self.runner.length))
+
+    @property
+    def slots(self) -> int:
+        return self.runner.length
+
+    def _fitted(self, logits: torch.Tensor) -> torch.Tensor:
+        """Logits over the target's vocabulary: ids that only the drafter has can't be drafted, and the other way
+        round."""
+        missing = self.vocabulary - logits.shape[-1]
+        return logits[:, : self.vocabulary] if missing <= 0 else torch.nn.functional.pad(
+            logits, (0, missing), value=-torch.inf)

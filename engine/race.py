@@ -1,0 +1,133 @@
+"""Several lanes on one device, each with its own clock.
+
+Lanes share the device, so they never compute at the same instant: the lane whose clock is behind goes next, for one
+round, and each clock counts only that lane's own compute. Seen together the lanes advance in the measured proportions.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+
+from engine import __version__, drafters
+from engine.decode import decode, never
+from engine.errors import SettingsError, SpecScopeError
+from engine.invariance import exactness
+from engine.records import Committed, Exactness, Prefilled, Record, RunFinished, RunStarted, Totals
+from engine.rounds import Judge
+from engine.runner import Runner
+from engine.scribe import Scribe
+from engine.settings import RunSettings
+from engine.transcript import Transcript
+
+if TYPE_CHECKING:
+    from engine.models import Model
+
+
+@dataclass(frozen=True)
+class LanePlan:
+    """One lane of a race: its id and all that decides its output."""
+
+    lane: str
+    settings: RunSettings
+
+
+@dataclass
+class _Lane:
+    plan: LanePlan
+    records: Iterator[Record]
+    totals: Totals = field(default_factory=Totals)
+
+    @property
+    def clock(self) -> float:
+        """Seconds of this lane's own compute."""
+        return self.totals.total_seconds
+
+
+def race(target: Model, prompt: Sequence[int], plans: Sequence[LanePlan], *, run: str,
+         models: Mapping[str, Model] | None = None, by_record: Callable[[], bool] = never) -> Iterator[Record]:
+    """All lanes' records, in the order of the lanes' clocks. A lane that fails ends with a :class:`RunFinished` of
+    reason ``error`` and the others go on. ``models``: loaded draft models by the name the person gave.
+
+    Raises :class:`SettingsError` for an empty prompt or one that leaves the target no room.
+    """
+    _check(target, prompt)
+    check = _exactness(target, plans)
+    lanes = [_Lane(plan, _lane(target, prompt, plan, check, run, models or {}, by_record)) for plan in plans]
+    try:
+        while lanes:
+            lane = min(lanes, key=lambda one: one.clock)
+            for record in lane.records:
+                yield record
+                lane.totals = lane.totals.plus(record)
+                if isinstance(record, (Committed, Prefilled)):
+                    break
+            else:
+                lanes.remove(lane)
+    finally:
+        for lane in lanes:
+            lane.records.close()  # type: ignore[attr-defined]  # they are generators
+
+
+def _lane(target: Model, prompt: Sequence[int], plan: LanePlan, check: Exactness, run: str,
+          models: Mapping[str, Model], by_record: Callable[[], bool]) -> Iterator[Record]:
+    settings = plan.settings
+    log = Scribe(run, plan.lane, target.texts, sampled=not settings.sampling.greedy)
+    try:
+        gamma = drafters.draft_length(settings)
+        drafter = drafters.make(settings, target, models)
+        runner = Runner(target.hf, pad_to=check.width_checked if check.padded else 1)
+        seq = Transcript(prompt, settings, context=target.info.context, eos=target.eos,
+                         detokenizer=target.detokenizer())
+        yield from log.words(prompt)
+        yield RunStarted(
+            run=run, lane=plan.lane, title=settings.drafter.label, about=drafter.about, gamma=gamma, settings=settings,
+            target=target.info, exactness=check, prompt=tuple(prompt),
+            prompt_text="".join(target.texts[i] for i in prompt), machine=machine(), version=__version__,
+            started=datetime.datetime.now().astimezone().isoformat(timespec="seconds"))
+        yield from decode(runner, drafter, seq, Judge(runner, settings, target.info.name), log, settings, gamma,
+                          by_record)
+    except SpecScopeError as error:
+        yield log.finished("error", "", str(error), error.details)
+    except Exception as error:
+        yield log.finished("error", "", f"This lane stopped on a fault of SpecScope or of the model's code: "
+                           f"{type(error).__name__}: {error}", traceback.format_exc())
+
+
+def _check(target: Model, prompt: Sequence[int]) -> None:
+    if not prompt:
+        raise SettingsError("The prompt is empty, but decoding needs at least one token to begin from.")
+    if len(prompt) >= target.info.context:
+        raise SettingsError(f"The prompt has {len(prompt)} tokens, but {target.info.name} takes at most "
+                            f"{target.info.context} in all; shorten it.")
+
+
+def _exactness(target: Model, plans: Sequence[LanePlan]) -> Exactness:
+    """Measured for the widest forward of any lane; if someone asked for exactness and padding is what it takes, with
+    all lanes padded to that width."""
+    width = max((drafters.draft_length(plan.settings) for plan in plans), default=0) + 1
+    found = exactness(target.hf, width)
+    if not found.invariant and any(plan.settings.exact for plan in plans):
+        return exactness(target.hf, width, pad_to=width)
+    return found
+
+
+@cache
+def machine() -> str:
+    """The machine in a few words, for records and tables."""
+    name = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as info:
+            name = next(line.split(":", 1)[1].strip() for line in info if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    return f"{name}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+
+
+__all__ = ["LanePlan", "RunFinished", "machine", "race"]

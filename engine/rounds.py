@@ -1,0 +1,142 @@
+"""One round's judgement from logits to plain numbers, with one transfer from the device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from engine.contrast import contrasts, digests, reduce
+from engine.drafters.base import Draft, RoundDraws
+from engine.errors import NumericsError
+from engine.records import Contrast
+from engine.runner import Runner, Stopwatch, fetch
+from engine.sampling import Seen, Warper, best
+from engine.settings import RunSettings
+from engine.verify import judge_greedy, judge_sampled
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What one round's judgement found, on the host. Lists have one entry a draft, or one a row (k + 1)."""
+
+    drafts: list[int]
+    p: list[float]
+    q: list[float]
+    accepted: int
+    final: int
+    final_p: float
+    mass: float
+    best: list[int]
+    rows: tuple[Contrast, ...]
+    gaps: list[float]
+    digests: list[int]
+    accept_draws: list[float | None]
+    final_draw: float | None
+    judge_seconds: float
+    record_seconds: float
+
+
+class Judge:
+    """Judges the rounds of one run: the same warper for every row, and the tokens seen so far if a penalty wants
+    them."""
+
+    def __init__(self, target: Runner, settings: RunSettings, name: str) -> None:
+        self.name = name
+        self.target = target
+        self.settings = settings
+        self.warper = Warper(settings.sampling)
+        self.seen = Seen(target.vocabulary, target.device) if self.warper.penalises else None
+
+    def commit(self, tokens: Sequence[int]) -> None:
+        """These tokens now belong to the prefix."""
+        if self.seen:
+            self.seen.add(list(tokens))
+
+    def read(self, draft: Draft) -> tuple[int, float]:
+        """Token and q(token) of one draft, at the price of a synchronisation: for stepping token by token."""
+        if isinstance(draft.token, int):
+            return draft.token, 1.0
+        token, q = fetch(draft.token, draft.token.double() * 0 + 1 if draft.q is None else draft.q[draft.token])
+        return int(token), float(q)
+
+    @torch.inference_mode()
+    def __call__(self, logits: torch.Tensor, drafts: Sequence[Draft], draws: RoundDraws, watch: Stopwatch) -> Facts:
+        """Judge ``logits`` (k+1, V). Raises :class:`NumericsError` when a row is NaN or infinite."""
+        begin = watch.mark()
+        k, device = len(drafts), logits.device
+        tokens = _stack([d.token for d in drafts], device)
+        q = None if not drafts or drafts[0].q is None else torch.stack([_whole(d, len(logits[0])) for d in drafts])
+        scores = self.warper.scores(logits, self.seen.rows(list(tokens)) if self.seen else None)
+        greedy, detail = self.warper.greedy, self.settings.detail
+        p = self.warper.distribution(scores)
+        if greedy:
+            accept_draws: list[float | None] = [None] * k
+            verdict = judge_greedy(scores, p, q, tokens)
+        else:
+            accept_draws = [draws.accept(i) for i in range(k)]
+            final_draws = [draws.final(i) for i in range(k + 1)]
+            verdict = judge_sampled(p, q, tokens, _floats(accept_draws, device), _floats(final_draws, device))
+        winners = best(scores)
+        top = scores.gather(1, winners[:, None])[:, 0]
+        reduced_at = watch.mark()
+        found = {"drafts": tokens, "p": verdict.p, "q": verdict.q, "accepted": verdict.accepted,
+                 "final": verdict.final, "final_p": p[verdict.accepted, verdict.final], "mass": verdict.mass,
+                 "best": winners, "top": top}
+        reduced = reduce(p, q, tokens, verdict.final) if detail else None
+        if reduced:
+            found |= {"second": scores.gather(1, _second(reduced.ids, winners))[:, 0], "digests": digests(logits)}
+        extra = reduced.tensors() if reduced else ()
+        values = fetch(*found.values(), *extra)
+        host = dict(zip(found, values, strict=False))
+        fetched = watch.mark()
+        self._check(host["top"], host["mass"], draws.start)
+        accepted = int(host["accepted"])
+        return Facts(
+            drafts=host["drafts"].tolist(), p=host["p"].tolist(), q=host["q"].tolist(), accepted=accepted,
+            final=int(host["final"]), final_p=float(host["final_p"]), mass=float(host["mass"]),
+            best=host["best"].tolist(),
+            rows=contrasts(*values[len(found):]) if reduced else (),
+            gaps=_gaps(host["top"], host["second"]) if reduced else [],
+            digests=host["digests"].tolist() if reduced else [],
+            accept_draws=accept_draws, final_draw=None if greedy else draws.final(accepted),
+            judge_seconds=watch.between(begin, reduced_at),
+            record_seconds=watch.between(reduced_at, fetched))
+
+    def _check(self, top: NDArray[Any], mass: NDArray[Any], start: int) -> None:
+        bad = np.flatnonzero(~np.isfinite(top))
+        if len(bad) or not np.isfinite(mass):
+            position = start + int(bad[0] if len(bad) else 0)
+            raise NumericsError(
+                f"{self.name} produced NaN or infinite logits for position {position} in "
+                f"{str(self.target.dtype).removeprefix('torch.')}; try float32, or check the model's weights.")
+
+
+def _stack(tokens: Sequence[int | torch.Tensor], device: torch.device) -> torch.Tensor:
+    if all(isinstance(t, int) for t in tokens):
+        return torch.tensor(tokens, dtype=torch.int64, device=device)
+    return torch.stack([torch.as_tensor(t, dtype=torch.int64).to(device) for t in tokens])
+
+
+def _whole(draft: Draft, size: int) -> torch.Tensor:
+    """q over the target's vocabulary."""
+    assert draft.q is not None
+    return torch.nn.functional.pad(draft.q, (0, size - draft.q.shape[0]))
+
+
+def _floats(values: Sequence[float | None], device: torch.device) -> torch.Tensor:
+    return torch.tensor(values, dtype=torch.float64, device=device)
+
+
+def _gaps(first: NDArray[Any], second: NDArray[Any]) -> list[float]:
+    """Differences of the two largest logits, finite even where only one token is possible."""
+    return np.minimum(first.astype(np.float64) - second, np.finfo(np.float32).max).tolist()  # type: ignore[no-any-return]
+
+
+def _second(ids: torch.Tensor, winners: torch.Tensor) -> torch.Tensor:
+    """(R, 1) the best token besides the winner: the first or second of the most probable ones."""
+    return torch.where(ids[:, 0] == winners, ids[:, min(1, ids.shape[1] - 1)], ids[:, 0])[:, None]
