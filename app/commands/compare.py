@@ -1,0 +1,102 @@
+"""``compare``: lanes against plain decoding, as a table or as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from app.commands.decoding import Job, Lane, prepare
+from engine.race import machine
+
+
+def run(args: argparse.Namespace) -> int:
+    spelled = ["none", *(d for d in args.drafter if d != "none")]
+    job = prepare(args, spelled)
+    lanes = decode_all(job)
+    rows = [{"drafter": name, **lane.figures(), **against_plain(lane, lanes[0], greedy=job.settings[0].sampling.greedy)}
+            for name, lane in zip(spelled, lanes, strict=True)]
+    if args.json:
+        print(json.dumps({"machine": machine(), "target": job.target.info.name, "dtype": job.target.info.dtype,
+                          "device": job.target.info.device, "exactness": exactness(lanes), "lanes": rows}))
+    else:
+        print(f"{job.target.info.name}, {job.target.info.dtype}, {job.target.info.device}: {exactness(lanes)}")
+        print(f"{machine()}; prompt of {len(job.prompt)} tokens\n")
+        print(table(rows))
+    return 2 if any(lane.finished and lane.finished.reason == "error" for lane in lanes) else 0
+
+
+def decode_all(job: Job) -> list[Lane]:
+    """Run the race to its end."""
+    lanes = [Lane() for _ in job.settings]
+    for record in job.race():
+        lanes[int(record.lane)].take(record)
+    return lanes
+
+
+def exactness(lanes: Sequence[Lane]) -> str:
+    return next((lane.started.exactness.sentence for lane in lanes if lane.started), "")
+
+
+def against_plain(lane: Lane, plain: Lane, *, greedy: bool) -> dict[str, Any]:
+    """Speed-up by decode seconds a token, prefill aside; when greedy, whether the ids are the same."""
+    ours, theirs = _pace(lane), _pace(plain)
+    failed = lane.finished is not None and lane.finished.reason == "error"
+    return {
+        "speedup": theirs / ours if ours and theirs else None,
+        "identical_to_plain": lane.tokens == plain.tokens if greedy and not failed else None,
+        "first_divergence": divergence(lane, plain) if greedy and not failed else None,
+        "error": lane.finished.message if failed and lane.finished else None,
+    }
+
+
+def divergence(lane: Lane, plain: Lane) -> dict[str, Any] | None:
+    """The first token that differs from plain decoding's.
+
+    It is a near-tie when the gap of the two best logits in the plain run is at most twice the measured difference of
+    rows between widths: then each logit may have moved by that much, one up, the other down. Else it is a fault.
+    """
+    for index, (ours, theirs) in enumerate(zip(lane.tokens, plain.tokens, strict=False)):
+        if ours != theirs:
+            gap = plain.gaps[index]
+            moved = plain.started.exactness.row_difference if plain.started else 0.0
+            return {"index": index, "token": ours, "plain_token": theirs, "logit_gap": gap, "near_tie": gap <= 2 * moved}
+    if len(lane.tokens) != len(plain.tokens):
+        index = min(len(lane.tokens), len(plain.tokens))
+        return {"index": index, "token": next(iter(lane.tokens[index:]), None),
+                "plain_token": next(iter(plain.tokens[index:]), None), "logit_gap": None, "near_tie": False}
+    return None
+
+
+def _pace(lane: Lane) -> float | None:
+    return lane.totals.decode_seconds / lane.totals.committed if lane.totals.committed else None
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """The lanes' figures in columns."""
+    head = ["drafter", "tokens/s", "speed-up", "E[m]", "α", "utilisation", "rounds", "tokens", "same as plain"]
+    body = [[row["drafter"], _f(row["tokens_per_second"], 1), _f(row["speedup"], 2, "×"),
+             _f(row["mean_committed_length"], 2), _f(row["acceptance_rate"], 2), _f(row["draft_utilisation"], 2),
+             str(row["rounds"]), str(row["committed"]), _same(row)] for row in rows]
+    widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
+    lines = ["  ".join(cell.ljust(w) if i in (0, len(head) - 1) else cell.rjust(w)
+                       for i, (cell, w) in enumerate(zip(line, widths, strict=True))).rstrip()
+             for line in [head, *body]]
+    return "\n".join([lines[0], "─" * max(map(len, lines)), *lines[1:]])
+
+
+def _f(value: float | None, digits: int, unit: str = "") -> str:
+    return "–" if value is None else f"{value:.{digits}f}{unit}"
+
+
+def _same(row: dict[str, Any]) -> str:
+    if row["error"]:
+        return str(row["error"])
+    if row["identical_to_plain"] is None:
+        return "sampled"
+    if row["identical_to_plain"]:
+        return "yes"
+    d = row["first_divergence"]
+    gap = "" if d["logit_gap"] is None else f", gap {d['logit_gap']:.3g}"
+    return f"parts at token {d['index']}{gap}: {'near-tie' if d['near_tie'] else 'FAULT'}"
