@@ -140,6 +140,8 @@ class LaneState:
         self.serials: list[int] = []
         """Of ``records``: where each stands in the whole store."""
         self.vocabulary: dict[int, str] = {}
+        """Each id's own text, as far as the records have told it."""
+        self._labels: dict[int, str] = {}
         self.revision = 0
         self._progress = GrowingArray(2)
         self._table = GrowingArray(8)
@@ -183,8 +185,8 @@ class LaneState:
         return "".join(self.cells[i].text for i in self.committed)
 
     def token_text(self, token: int) -> str:
-        """Readable text of an id, as far as the records have told it."""
-        return self.vocabulary.get(token, f"#{token}")
+        """An id's text made visible (spaces, newlines), as far as the records have told it."""
+        return self._labels.get(token, f"#{token}")
 
     def find(self, position: int | None, round: int | None = None, index: int | None = None) -> int | None:
         """The cell of a draft (round and index given) or of the committed token at a position; None if not there."""
@@ -229,12 +231,13 @@ class LaneState:
 
     def _on_vocabulary(self, record: Vocabulary, serial: int) -> None:
         self.vocabulary.update(record.texts)
+        self._labels.update((token, readable(text)) for token, text in record.texts.items())
 
     def _on_drafted(self, record: Drafted, serial: int) -> None:
         self.clock += record.seconds
         self.cells.append(Cell(
-            record.token, record.text, self.vocabulary.get(record.token) or readable(record.text), "pending",
-            record.round, record.index, record.position, q=record.q, draft_draw=record.draw, seconds=record.seconds,
+            record.token, record.text, self._labels.get(record.token) or readable(record.text), "pending", record.round,
+            record.index, record.position, q=record.q, draft_draw=record.draw, seconds=record.seconds,
             source=record.source, born=serial))
 
     def _on_verified(self, record: Verified, serial: int) -> None:
@@ -297,7 +300,7 @@ class LaneState:
             overlap = row.overlap if len(row.q) else None
         self.committed.append(len(self.cells))
         self.cells.append(Cell(
-            token, text, self.vocabulary.get(token) or readable(text), record.final, record.round, -1,
+            token, text, self._labels.get(token) or readable(text), record.final, record.round, -1,
             record.position + len(record.tokens) - 1, p=p, q=q, overlap=overlap, draw=record.final_draw, best=best,
             born=serial, judged=serial))
 
@@ -316,8 +319,6 @@ class LaneState:
 
 def readable(text: str) -> str:
     """A token's text made visible on its own: spaces, newlines, tabs and control characters shown."""
-    if not text:
-        return "(nothing yet)"
     shown = text.replace(" ", "·").replace("\r", "␍").replace("\n", "↵").replace("\t", "⇥")
     return "".join(c if c.isprintable() else f"⟨{ord(c):02X}⟩" for c in shown)
 

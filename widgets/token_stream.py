@@ -1,12 +1,31 @@
-"""The token stream of one lane."""
+"""The token stream of one lane: every token marked by what became of it, ghosts where they were proposed.
+
+Only visible lines are painted, whole lines only, so that nothing is ever clipped in half.
+"""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, Signal
-from PySide6.QtWidgets import QAbstractScrollArea, QWidget
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
+from widgets.marks import WORDS
 from widgets.panel import Panel
-from widgets.protocols import StoreView, ThemeView
+from widgets.protocols import CellView, LaneView, StoreView, ThemeView
+from widgets.text_layout import Line, TextLayout
+from widgets.token_painter import TokenPainter
+
+LAYOUT_BUDGET = 4000
+"""Cells laid out in one frame at most: after a resize a very long stream comes back over a few frames."""
 
 
 class TokenStream(Panel, QAbstractScrollArea):
@@ -17,7 +36,266 @@ class TokenStream(Panel, QAbstractScrollArea):
         super().__init__(parent)
         self.init_panel(store, theme)
         self.lane = lane
+        self._following = True
+        self._source: LaneView | None = None
+        self._hovered: CellView | None = None
+        self._shown_selection: object = None
+        self._wheel = 0.0
+        self._ghosts, self._prompt = True, False
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.viewport().setMouseTracking(True)
+        self.viewport().setAutoFillBackground(False)
+        self.viewport().setCursor(Qt.CursorShape.ArrowCursor)
+        self.verticalScrollBar().valueChanged.connect(self._scrolled)
+        self.verticalScrollBar().setSingleStep(1)
+        self.restyle()
 
-    def set_ghosts(self, shown: bool) -> None: ...
+    # Switches
 
-    def set_prompt(self, shown: bool) -> None: ...
+    def set_ghosts(self, shown: bool) -> None:
+        self._ghosts = self._layout.ghosts = shown
+        self._relayout()
+
+    def set_prompt(self, shown: bool) -> None:
+        self._prompt = self._layout.prompt = shown
+        self._relayout()
+
+    @property
+    def following(self) -> bool:
+        """The newest token stays in view, until the person scrolls up."""
+        return self._following
+
+    def restyle(self) -> None:
+        self._painter = TokenPainter(self.theme)
+        self._layout = TextLayout(self._painter.measure, self._painter.advance)
+        self._layout.ghosts, self._layout.prompt = self._ghosts, self._prompt
+        self.setMinimumHeight(2 * self._painter.line_height)
+        self._relayout()
+
+    # Once a frame
+
+    def sync(self) -> None:
+        lane = self.store.lane(self.lane)
+        if lane is not self._source:
+            self._source = lane
+            self._following = True
+            self._layout.reset(self._text_width())
+            self.setAccessibleName(f"{lane.title}: token stream" if lane else "token stream")
+        if lane is not None and not self._layout.sync(lane.cells, lane.settled, LAYOUT_BUDGET):
+            self.mark_dirty()
+        self._update_scroll_bar()
+        self._follow_selection()
+        self.viewport().update()
+
+    def _relayout(self) -> None:
+        self._layout.reset(self._text_width())
+        self.mark_dirty()
+
+    def _text_width(self) -> float:
+        return self.viewport().width() - 2 * self._painter.unit - 1
+
+    def _rows(self) -> int:
+        return max(1, self.viewport().height() // self._painter.line_height)
+
+    def _shown_lines(self) -> int:
+        """A last, empty line counts only while text may still come."""
+        lines = self._layout.lines
+        if lines and not lines[-1].fragments and self._source is not None and self._source.status != "running":
+            return len(lines) - 1
+        return len(lines)
+
+    def _update_scroll_bar(self) -> None:
+        bar = self.verticalScrollBar()
+        bar.setPageStep(self._rows())
+        last = max(0, self._shown_lines() - self._rows())
+        following = self._following
+        bar.setRange(0, last)
+        if following:
+            bar.setValue(last)
+            self._following = True
+
+    def _scrolled(self, value: int) -> None:
+        self._following = value >= self.verticalScrollBar().maximum()
+        self.viewport().update()
+
+    def _follow_selection(self) -> None:
+        """A token selected elsewhere is scrolled into view, once."""
+        selection = self.store.selection
+        if selection is self._shown_selection:
+            return
+        self._shown_selection = selection
+        outlined = self._outlined()
+        line = self._layout.line_of(outlined[0]) if outlined else None
+        if line is None:
+            return
+        bar = self.verticalScrollBar()
+        if not bar.value() <= line < bar.value() + self._rows():
+            bar.setValue(line - self._rows() // 2)
+
+    def _outlined(self) -> tuple[int, int] | None:
+        """The selected cells, from … to (exclusive): a draft or round of this lane, or the token at that position."""
+        selection, lane = self.store.selection, self._source
+        if selection is None or lane is None:
+            return None
+        mine = selection.lane == self.lane
+        if mine and selection.position is None and selection.index is None and selection.round is not None:
+            if selection.round < len(lane.rounds):
+                chosen = lane.rounds[selection.round]
+                return chosen.first_cell, chosen.last_cell
+            return None
+        cell = lane.find(selection.position, selection.round if mine else None, selection.index if mine else None)
+        return None if cell is None else (cell, cell + 1)
+
+    # Painting
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self.viewport())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        lane, lines = self._source, self._layout.lines
+        if lane is None or not lines:
+            return
+        unit, height = self._painter.unit, self._painter.line_height
+        painter.translate(unit, 0)
+        outlined = self._outlined()
+        caret = lane.committed[-1] if lane.committed and lane.status == "running" else None
+        first = self.verticalScrollBar().value()
+        for row, line in enumerate(lines[first : first + self._rows()]):
+            self._painter.paint_line(painter, line, row * height, lane.cells, outlined, caret)
+        last = len(lines) - 1 - first
+        if caret is not None and not lines[-1].fragments and 0 <= last < self._rows():
+            self._painter.paint_caret(painter, 0, last * height)
+        if self.hasFocus():
+            painter.translate(-unit, 0)
+            painter.setPen(self.theme.colour("focus"))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(QRectF(self.viewport().rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        if self._text_width() != self._layout.width:
+            self._relayout()
+        self.mark_dirty()
+        super().resizeEvent(event)
+
+    # Mouse
+
+    def cell_at(self, point: QPointF) -> int | None:
+        """Index of the cell under a point of the viewport."""
+        row = int(point.y() // self._painter.line_height)
+        index = self.verticalScrollBar().value() + row
+        if not (0 <= row < self._rows() and index < len(self._layout.lines)):
+            return None
+        line = self._layout.lines[index]
+        x = point.x() - self._painter.unit
+        for (left, right), fragment in zip(self._painter.spans(line), line.fragments, strict=True):
+            if left <= x < right:
+                return fragment.cell
+        return None
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        index = self.cell_at(event.position())
+        cell = self._source.cells[index] if index is not None and self._source is not None else None
+        self._hover(cell, event.globalPosition().toPoint())
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            index = self.cell_at(event.position())
+            if index is None:
+                self.store.deselect()
+            else:
+                self.select_cell(index)
+        super().mousePressEvent(event)
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Leave:
+            self._hover(None, QPoint())
+        return bool(super().viewportEvent(event))
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self._wheel -= event.angleDelta().y() / 40  # three lines a notch, fractions of touchpads kept
+        steps = int(self._wheel)
+        self._wheel -= steps
+        self.verticalScrollBar().setValue(self.verticalScrollBar().value() + steps)
+        event.accept()
+
+    def _hover(self, cell: CellView | None, point: QPoint) -> None:
+        if cell is not self._hovered:
+            self._hovered = cell
+            self.hovered.emit(cell, point)
+
+    # Selection and keyboard
+
+    def select_cell(self, index: int) -> None:
+        assert self._source is not None
+        cell = self._source.cells[index]
+        if cell.kind != "prompt":
+            self.store.select(self.lane, cell.position, cell.round, cell.index if cell.index >= 0 else None)
+            self._shown_selection = self.store.selection
+            self.setAccessibleDescription(f"token {cell.label}, {WORDS[cell.kind]}, position {cell.position}")
+            self.viewport().update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            if self._source is not None:
+                QGuiApplication.clipboard().setText(self._source.output)
+        elif event.key() == Qt.Key.Key_Escape and self.store.selection is not None:
+            self.store.deselect()
+        elif event.key() in (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home,
+                             Qt.Key.Key_End):
+            target = self._neighbour(Qt.Key(event.key()))
+            if target is not None:
+                self.select_cell(target)
+                self._reveal(target)
+        elif event.key() in (Qt.Key.Key_PageUp, Qt.Key.Key_PageDown):
+            step = self._rows() if event.key() == Qt.Key.Key_PageDown else -self._rows()
+            self.verticalScrollBar().setValue(self.verticalScrollBar().value() + step)
+        else:
+            event.ignore()
+
+    def _neighbour(self, key: Qt.Key) -> int | None:
+        """The shown cell that an arrow key leads to from the selected one."""
+        lines = [line for line in self._layout.lines if line.fragments]
+        if not lines:
+            return None
+        outlined = self._outlined()
+        number = self._layout.line_of(outlined[0]) if outlined else None
+        if outlined is None or number is None:
+            return lines[0].fragments[0].cell if key == Qt.Key.Key_Home else lines[-1].fragments[-1].cell
+        line = self._layout.lines[number]
+        if key == Qt.Key.Key_Home:
+            return line.fragments[0].cell
+        if key == Qt.Key.Key_End:
+            return line.fragments[-1].cell
+        if key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            other = number + (1 if key == Qt.Key.Key_Down else -1)
+            return self._nearest(other, line, outlined[0])
+        step = 1 if key == Qt.Key.Key_Right else -1
+        cell = outlined[0] + step
+        while self._source is not None and 0 <= cell < len(self._source.cells):
+            if self._source.cells[cell].kind != "prompt" and self._layout.line_of(cell) is not None:
+                return cell
+            cell += step
+        return None
+
+    def _nearest(self, number: int, line: Line, cell: int) -> int | None:
+        if not 0 <= number < len(self._layout.lines) or not self._layout.lines[number].fragments:
+            return None
+        x = next(fragment.x for fragment in line.fragments if fragment.cell == cell)
+        other = self._layout.lines[number]
+        spans = self._painter.spans(other)
+        best = min(range(len(spans)), key=lambda i: max(spans[i][0] - x, x - spans[i][1], 0.0))
+        return other.fragments[best].cell
+
+    def _reveal(self, cell: int) -> None:
+        number = self._layout.line_of(cell)
+        bar = self.verticalScrollBar()
+        if number is not None:
+            bar.setValue(min(number, max(bar.value(), number - self._rows() + 1)))
+
+    def focusInEvent(self, event: QEvent) -> None:
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QEvent) -> None:
+        self.viewport().update()

@@ -1,0 +1,219 @@
+"""Renders the widgets to PNG files, in both themes at one and two device pixels a point, to be looked at.
+
+    QT_QPA_PLATFORM=offscreen python -m tests.widgets.gallery FOLDER [NAME …]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, QSize
+from PySide6.QtGui import QPixmap
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QVBoxLayout, QWidget
+
+from app.store import LaneSpec, Store
+from app.theme import Theme, load_fonts
+from engine.records import RunFinished, Totals
+from tests.widgets import fake_run
+from tests.widgets.fake_run import DRAFT, LOOKUP, PLAIN, SKIP, WIDE
+from widgets.acceptance_chart import AcceptanceChart
+from widgets.empty_state import EmptyState
+from widgets.hover_card import HoverCard
+from widgets.lane_card import LaneCard
+from widgets.legend import Legend
+from widgets.panel import Panel
+from widgets.race_chart import RaceChart
+from widgets.round_ribbon import RoundRibbon
+from widgets.token_stream import TokenStream
+
+Scene = Callable[[Theme], QWidget]
+SCENES: dict[str, tuple[Scene, QSize]] = {}
+
+
+def scene(width: int, height: int) -> Callable[[Scene], Scene]:
+    def keep(build: Scene) -> Scene:
+        SCENES[build.__name__] = (build, QSize(width, height))
+        return build
+    return keep
+
+
+def store_of(*methods: fake_run.Method, text: str = fake_run.CODE, **options: object) -> Store:
+    store = Store()
+    store.begin("run-1", [LaneSpec(m.lane, m.title, m.about, plain=m.gamma == 0) for m in methods])
+    store.extend(fake_run.race(methods, text, **options))
+    return store
+
+
+def column(theme: Theme, *widgets: QWidget, margin: int = 16) -> QWidget:
+    page = QWidget()
+    layout = QVBoxLayout(page)
+    layout.setContentsMargins(margin, margin, margin, margin)
+    layout.setSpacing(theme.px(10))
+    for widget in widgets:
+        layout.addWidget(widget)
+    return page
+
+
+@scene(900, 420)
+def stream_code(theme: Theme) -> QWidget:
+    store = store_of(LOOKUP, finish=False)
+    store.select("ngram", store.lane("ngram").cells[40].position)
+    return column(theme, TokenStream(store, theme, "ngram"))
+
+
+@scene(900, 420)
+def stream_world(theme: Theme) -> QWidget:
+    return column(theme, TokenStream(store_of(DRAFT, text=fake_run.WORLD, finish=False), theme, "draft"))
+
+
+@scene(520, 360)
+def stream_prose(theme: Theme) -> QWidget:
+    stream = TokenStream(store_of(SKIP, text=fake_run.PROSE), theme, "skip")
+    stream.set_prompt(True)
+    return column(theme, stream)
+
+
+@scene(900, 160)
+def stream_stepping(theme: Theme) -> QWidget:
+    store = store_of(LOOKUP, finish=False)
+    records = list(store.records())[:100]
+    while type(records[-1]).__name__ != "Judged":
+        records.pop()
+    store.begin("run-1", [LaneSpec("ngram", "Prompt lookup")])
+    store.extend(records)
+    return column(theme, TokenStream(store, theme, "ngram"))
+
+
+@scene(1180, 130)
+def ribbons(theme: Theme) -> QWidget:
+    store = store_of(PLAIN, LOOKUP, SKIP, until=4.0)
+    return column(theme, *(RoundRibbon(store, theme, lane.id) for lane in store.lanes))
+
+
+@scene(1180, 130)
+def ribbons_long(theme: Theme) -> QWidget:
+    store = store_of(PLAIN, LOOKUP, WIDE, limit=900)
+    return column(theme, *(RoundRibbon(store, theme, lane.id) for lane in store.lanes))
+
+
+@scene(1180, 560)
+def cards(theme: Theme) -> QWidget:
+    store = store_of(PLAIN, LOOKUP, SKIP, until=5.0)
+    return column(theme, *(LaneCard(store, theme, lane.id) for lane in store.lanes))
+
+
+@scene(1000, 560)
+def card_states(theme: Theme) -> QWidget:
+    store = store_of(PLAIN, LOOKUP, SKIP, until=0.1)
+    store.append(RunFinished(
+        run="run-1", lane="skip", reason="error", text="", totals=Totals(),
+        message="Layer skip can't run: layer 31 is to be left out, but the model has 30 layers (0 … 29). Choose layers "
+                "from 0 to 29, or leave the choice to SpecScope.", details="SettingsError …"))
+    return column(theme, *(LaneCard(store, theme, lane.id) for lane in store.lanes))
+
+
+@scene(1180, 260)
+def charts(theme: Theme) -> QWidget:
+    store = store_of(PLAIN, LOOKUP, SKIP, DRAFT, until=4.4)
+    page = QWidget()
+    layout = QHBoxLayout(page)
+    layout.addWidget(RaceChart(store, theme), 5)
+    layout.addWidget(AcceptanceChart(store, theme), 3)
+    return page
+
+
+@scene(1180, 260)
+def charts_empty(theme: Theme) -> QWidget:
+    store = Store()
+    page = QWidget()
+    layout = QHBoxLayout(page)
+    layout.addWidget(RaceChart(store, theme), 5)
+    layout.addWidget(AcceptanceChart(store, theme), 3)
+    return page
+
+
+@scene(900, 60)
+def legend(theme: Theme) -> QWidget:
+    return column(theme, Legend(Store(), theme))
+
+
+@scene(760, 300)
+def empty(theme: Theme) -> QWidget:
+    return column(theme, EmptyState(theme, "No lanes yet", "Add a way to draft on the left, then press Run.", "lanes",
+                                    "Add a lane"))
+
+
+@scene(1100, 700)
+def hover(theme: Theme) -> QWidget:
+    page = QWidget()
+    for number, kind in enumerate(("accepted", "rejected", "correction", "bonus")):
+        store = store_of(DRAFT)
+        lane = store.lane("draft")
+        card = HoverCard(store, theme, page)
+        cell = next(cell for cell in lane.cells[1:] if cell.kind == kind)
+        card.show_cell("draft", cell, page.mapToGlobal(QPoint(20 + number % 2 * 520, 20 + number // 2 * 340)))
+    return page
+
+
+@scene(1280, 720)
+def race_720(theme: Theme) -> QWidget:
+    return whole_race(theme)
+
+
+@scene(1920, 1080)
+def race_1080(theme: Theme) -> QWidget:
+    return whole_race(theme)
+
+
+def whole_race(theme: Theme) -> QWidget:
+    store = store_of(PLAIN, LOOKUP, SKIP, until=4.4)
+    page = QWidget()
+    layout = QVBoxLayout(page)
+    layout.setContentsMargins(14, 12, 14, 12)
+    layout.setSpacing(10)
+    for lane in store.lanes:
+        layout.addWidget(LaneCard(store, theme, lane.id), 3)
+    row = QHBoxLayout()
+    row.setSpacing(10)
+    row.addWidget(RaceChart(store, theme), 5)
+    row.addWidget(AcceptanceChart(store, theme), 3)
+    layout.addLayout(row, 4)
+    layout.addWidget(Legend(store, theme))
+    return page
+
+
+def render(page: QWidget, size: QSize, ratio: float) -> QPixmap:
+    page.resize(size)
+    page.show()
+    for _ in range(3):
+        QApplication.processEvents()
+        for widget in page.findChildren(QWidget):
+            if isinstance(widget, Panel):
+                widget.refresh()
+    QApplication.processEvents()
+    pixmap = QPixmap(size * ratio)
+    pixmap.setDevicePixelRatio(ratio)
+    page.render(pixmap)
+    page.close()
+    page.deleteLater()
+    return pixmap
+
+
+def main(folder: Path, names: list[str]) -> None:
+    application = QApplication([])
+    load_fonts()
+    folder.mkdir(parents=True, exist_ok=True)
+    for variant in ("dark", "light"):
+        theme = Theme.load(variant)
+        theme.apply(application)
+        for name, (build, size) in SCENES.items():
+            if names and name not in names:
+                continue
+            for ratio in (1, 2):
+                render(build(theme), size, ratio).save(str(folder / f"{name}_{variant}_{ratio}x.png"))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])

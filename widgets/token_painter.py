@@ -1,0 +1,132 @@
+"""Paints one line of a token stream: grounds, text, signs, outlines, caret."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter, QPen, QStaticText
+
+from widgets.marks import inks, paint_ground, paint_sign
+from widgets.protocols import CellView, ThemeView
+from widgets.shaped_line import ShapedLine, placed
+from widgets.text_layout import NEWLINE, TAB, Line
+
+_CACHE = 4096
+
+
+class TokenPainter:
+    def __init__(self, theme: ThemeView, role: str = "token") -> None:
+        self.font = theme.font(role)
+        metrics = QFontMetricsF(self.font)
+        self.advance = metrics.horizontalAdvance("0")
+        self.ascent = metrics.ascent()
+        self.text_height = metrics.height()
+        self.line_height = round(1.32 * self.text_height)
+        self.unit = max(1.0, round(self.font.pixelSize() / 8))
+        self._metrics = metrics
+        self._inks = inks(theme)
+        self._outline = theme.colour("strong")
+        self._caret = theme.colour("strong")
+        self._faint = theme.colour("faint")
+        self._static: OrderedDict[str, QStaticText] = OrderedDict()
+        self._shaped: OrderedDict[int, tuple[Line, ShapedLine]] = OrderedDict()
+        self._widths: dict[str, float] = {}
+
+    def measure(self, text: str) -> float:
+        if text.isascii():
+            return len(text) * self.advance  # fixed pitch, no ligatures
+        width = self._widths.get(text)
+        if width is None:
+            width = self._widths[text] = self._metrics.horizontalAdvance(text)
+        return width
+
+    def shape(self, line: Line) -> ShapedLine:
+        """Cached: shaping costs a hundred times as much as painting."""
+        known = self._shaped.get(id(line))
+        if known is not None and known[0] is line:
+            return known[1]
+        shaped = ShapedLine(line, self.font, self.advance)
+        self._shaped[id(line)] = line, shaped
+        if len(self._shaped) > 256:
+            self._shaped.popitem(last=False)
+        return shaped
+
+    def spans(self, line: Line) -> list[tuple[float, float]]:
+        return placed(line, self.shape)
+
+    def paint_line(self, painter: QPainter, line: Line, top: float, cells: Sequence[CellView],
+                   outlined: tuple[int, int] | None, caret: int | None) -> None:
+        """``outlined``: the cells from … to (exclusive) that are selected; ``caret``: the cell it stands behind."""
+        box_top = top + self.unit
+        height = self.line_height - 2 * self.unit
+        spans = self.spans(line)
+        boxes = [QRectF(left, box_top, max(1.0, right - left - 1.0), height) for left, right in spans]
+        kinds = [cells[fragment.cell].kind for fragment in line.fragments]
+        for box, kind, fragment in zip(boxes, kinds, line.fragments, strict=True):
+            ink = self._inks[kind]
+            if fragment.text or ink.wash is not None:
+                paint_ground(painter, box, ink, 1.5 * self.unit)
+            if not fragment.text:
+                paint_ground(painter, box, ink, 1.5 * self.unit)
+        baseline = round(top + (self.line_height - self.text_height) / 2 + self.ascent)
+        if line.shaped:
+            self.shape(line).draw(painter, baseline, [self._inks[kind].text for kind in kinds])
+        else:
+            self._paint_texts(painter, line, kinds, baseline)
+        previous = -1
+        for box, kind, fragment in zip(boxes, kinds, line.fragments, strict=True):
+            if fragment.cell != previous or kind not in ("correction", "bonus"):
+                paint_sign(painter, kind, box, self._inks[kind], self.unit)
+            previous = fragment.cell
+        if outlined is not None:
+            self._paint_outline(painter, line, boxes, outlined)
+        if caret is not None and line.fragments and caret == line.fragments[-1].cell:
+            x = boxes[-1].right() + self.unit
+            if line.fragments[-1].text != NEWLINE:
+                painter.fillRect(QRectF(x, box_top, self.unit, height), self._caret)
+
+    def paint_caret(self, painter: QPainter, x: float, top: float) -> None:
+        """Alone, at the start of a line."""
+        painter.fillRect(QRectF(x, top + self.unit, self.unit, self.line_height - 2 * self.unit), self._caret)
+
+    def _paint_texts(self, painter: QPainter, line: Line, kinds: list[str], baseline: float) -> None:
+        painter.setFont(self.font)
+        current = ""
+        for fragment, kind in zip(line.fragments, kinds, strict=True):
+            text = fragment.text
+            if not text or text == TAB or text.isspace():
+                continue
+            if text == NEWLINE:
+                painter.setPen(self._faint if kind in ("plain", "prompt") else self._inks[kind].mark)
+                current = ""
+            elif kind != current:
+                painter.setPen(self._inks[kind].text)
+                current = kind
+            if text.isascii():
+                painter.drawStaticText(QPointF(fragment.x, baseline - self.ascent), self._static_text(text))
+            else:  # fonts of other scripts have other ascents, so the baseline must be given
+                painter.drawText(QPointF(fragment.x, baseline), text)
+
+    def _static_text(self, text: str) -> QStaticText:
+        static = self._static.get(text)
+        if static is None:
+            static = QStaticText(text)
+            static.setTextFormat(Qt.TextFormat.PlainText)
+            static.setPerformanceHint(QStaticText.PerformanceHint.AggressiveCaching)
+            static.prepare(font=self.font)
+            self._static[text] = static
+            if len(self._static) > _CACHE:
+                self._static.popitem(last=False)
+        return static
+
+    def _paint_outline(self, painter: QPainter, line: Line, boxes: list[QRectF], outlined: tuple[int, int]) -> None:
+        area = QRectF()
+        for box, fragment in zip(boxes, line.fragments, strict=True):
+            if outlined[0] <= fragment.cell < outlined[1]:
+                area = area.united(box)
+        if not area.isNull():
+            painter.setPen(QPen(self._outline, max(1.0, 0.75 * self.unit)))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(area.adjusted(-1.5, -1.5, 1.5, 1.5), 2 * self.unit, 2 * self.unit)
