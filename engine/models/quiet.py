@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,7 +28,7 @@ class Bar:
                  total: float | None = None, initial: float = 0, unit: str = "steps", **_: Any) -> None:
         self._report = report
         self._iterable = iterable
-        size = len(iterable) if total is None and hasattr(iterable, "__len__") else total
+        size = len(iterable) if total is None and isinstance(iterable, Sized) else total
         self.total = int(size) if size else None
         self.n = int(initial)
         self._stage = (desc or "Loading").rstrip(". :")

@@ -53,6 +53,6 @@ def _by_layers(config: Any) -> str | None:
         return None  # configurations that don't say; the cache's own checks stand behind this one
     for index, layer in enumerate(types):
         if layer not in _CUTTABLE:
-            reason = _REASONS.get(layer, f"its {str(layer).replace('_', ' ')} layers can't be cut back after a rejection")
-            return f"{reason} (layer {index})"
+            kind = str(layer).replace("_", " ")
+            return f"{_REASONS.get(layer, f'its {kind} layers are not known to SpecScope')} (layer {index})"
     return None
