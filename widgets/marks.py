@@ -67,29 +67,29 @@ def paint_sign(painter: QPainter, kind: str, box: QRectF, ink: Ink, unit: float)
         painter.setPen(QPen(ink.mark, max(1.0, unit / 2), Qt.PenStyle.DotLine))
         painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 2 * unit, 2 * unit)
     elif kind == "correction":
-        paint_turn(painter, QPointF(box.left() + 4.0 * unit, box.top()), 2.7 * unit, ink.mark)
+        paint_turn(painter, QPointF(box.left() + 2.5 * unit, box.top() - 0.2 * unit), 1.9 * unit, ink.mark)
     elif kind == "bonus":
-        paint_plus(painter, QPointF(box.left() + 4.0 * unit, box.top()), 2.7 * unit, ink.mark)
+        paint_plus(painter, QPointF(box.left() + 2.5 * unit, box.top() - 0.2 * unit), 2.0 * unit, ink.mark)
 
 
 def paint_turn(painter: QPainter, centre: QPointF, radius: float, colour: QColor) -> None:
     """↺, drawn rather than written, so that no font can lack it."""
-    pen = QPen(colour, radius * 0.52)
+    pen = QPen(colour, radius * 0.42)
     pen.setCapStyle(Qt.PenCapStyle.FlatCap)
     painter.setPen(pen)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     box = QRectF(centre.x() - radius, centre.y() - radius, 2 * radius, 2 * radius)
-    painter.drawArc(box, 140 * 16, 290 * 16)
+    painter.drawArc(box, 150 * 16, 275 * 16)
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(colour)
-    x, y = centre.x() - 0.77 * radius, centre.y() - 0.64 * radius
-    painter.drawPolygon(QPolygonF([QPointF(x - 0.75 * radius, y - 0.75 * radius),
-                                   QPointF(x + 1.0 * radius, y - 0.15 * radius),
-                                   QPointF(x - 0.45 * radius, y + 1.0 * radius)]))
+    x, y = centre.x() - 0.87 * radius, centre.y() - 0.5 * radius
+    painter.drawPolygon(QPolygonF([QPointF(x - 0.8 * radius, y - 0.3 * radius),
+                                   QPointF(x + 0.8 * radius, y - 0.3 * radius),
+                                   QPointF(x - 0.1 * radius, y + 0.9 * radius)]))
 
 
 def paint_plus(painter: QPainter, centre: QPointF, radius: float, colour: QColor) -> None:
-    arm = radius * 0.3
+    arm = radius * 0.25
     painter.fillRect(QRectF(centre.x() - radius, centre.y() - arm, 2 * radius, 2 * arm), colour)
     painter.fillRect(QRectF(centre.x() - arm, centre.y() - radius, 2 * arm, 2 * radius), colour)
 

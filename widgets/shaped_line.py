@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QTextCharFormat, QTextLayout, QTextLine, QTextOption
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QColor, QFont, QPainter, QTextLayout, QTextLine, QTextOption
 
 from widgets.text_layout import TAB, Line
 
@@ -34,15 +34,12 @@ class ShapedLine:
         """Left and right of each fragment."""
 
     def draw(self, painter: QPainter, baseline: float, colours: Sequence[QColor]) -> None:
-        formats = []
+        """Token by token from the glyphs of the whole line, so that joined letters stay joined across tokens."""
         for i, colour in enumerate(colours):
-            piece = QTextLayout.FormatRange()
-            piece.start, piece.length = self._starts[i], self._starts[i + 1] - self._starts[i]
-            look = QTextCharFormat()
-            look.setForeground(colour)
-            piece.format = look
-            formats.append(piece)
-        self._layout.draw(painter, QPointF(self._left, baseline - self._line.ascent()), formats, QRectF())
+            painter.setPen(colour)
+            start, length = self._starts[i], self._starts[i + 1] - self._starts[i]
+            for run in self._layout.glyphRuns(start, length) if length else ():
+                painter.drawGlyphRun(QPointF(self._left, baseline - self._line.ascent()), run)
 
     def _span(self, index: int) -> tuple[float, float]:
         edges = []

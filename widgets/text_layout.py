@@ -25,6 +25,7 @@ COMMITTED = frozenset({"accepted", "correction", "bonus", "plain", "prompt"})
 
 _BREAKS = ("\n", "\r\n")
 _HARD = re.compile(r"(\r\n|\n|\t)")
+_SPACES = re.compile("   +")
 _WORDS = re.compile(r"\s*\S+|\s+")
 # Scripts that join, reorder or combine across tokens: their lines are shaped as a whole (see shaped_line.py).
 _SHAPED = re.compile(
@@ -214,7 +215,8 @@ def pieces(cell: CellView) -> Iterator[str]:
         # A part of a character, or the end token: it adds no text but is a token all the same.
         yield cell.label if cell.label.startswith("<") else ""
     elif kind not in COMMITTED:
-        yield _visible(text.replace("\r\n", NEWLINE).replace("\n", NEWLINE).replace("\t", "⇥"))
+        text = text.replace("\r\n", NEWLINE).replace("\n", NEWLINE).replace("\t", "⇥")
+        yield _visible(_SPACES.sub("  ", text))  # a ghost's indentation would push the real text away
     elif kind == "prompt":
         for part in filter(None, _HARD.split(text)):
             yield from [part] if _HARD.match(part) else map(_visible, _WORDS.findall(part))

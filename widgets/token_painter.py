@@ -23,7 +23,9 @@ class TokenPainter:
         self.advance = metrics.horizontalAdvance("0")
         self.ascent = metrics.ascent()
         self.text_height = metrics.height()
-        self.line_height = round(1.32 * self.text_height)
+        self.line_height = round(1.4 * self.text_height)
+        self._headroom = round(0.24 * self.text_height)
+        """Above each token's ground, where the signs of corrections and bonuses stand."""
         self.unit = max(1.0, round(self.font.pixelSize() / 8))
         self._metrics = metrics
         self._inks = inks(theme)
@@ -59,18 +61,14 @@ class TokenPainter:
     def paint_line(self, painter: QPainter, line: Line, top: float, cells: Sequence[CellView],
                    outlined: tuple[int, int] | None, caret: int | None) -> None:
         """``outlined``: the cells from … to (exclusive) that are selected; ``caret``: the cell it stands behind."""
-        box_top = top + self.unit
-        height = self.line_height - 2 * self.unit
+        box_top = top + self._headroom
+        height = self.line_height - self._headroom - 1
         spans = self.spans(line)
         boxes = [QRectF(left, box_top, max(1.0, right - left - 1.0), height) for left, right in spans]
         kinds = [cells[fragment.cell].kind for fragment in line.fragments]
-        for box, kind, fragment in zip(boxes, kinds, line.fragments, strict=True):
-            ink = self._inks[kind]
-            if fragment.text or ink.wash is not None:
-                paint_ground(painter, box, ink, 1.5 * self.unit)
-            if not fragment.text:
-                paint_ground(painter, box, ink, 1.5 * self.unit)
-        baseline = round(top + (self.line_height - self.text_height) / 2 + self.ascent)
+        for box, kind in zip(boxes, kinds, strict=True):
+            paint_ground(painter, box, self._inks[kind], 1.5 * self.unit)
+        baseline = round(box_top + (height - self.text_height) / 2 + self.ascent)
         if line.shaped:
             self.shape(line).draw(painter, baseline, [self._inks[kind].text for kind in kinds])
         else:
@@ -89,7 +87,7 @@ class TokenPainter:
 
     def paint_caret(self, painter: QPainter, x: float, top: float) -> None:
         """Alone, at the start of a line."""
-        painter.fillRect(QRectF(x, top + self.unit, self.unit, self.line_height - 2 * self.unit), self._caret)
+        painter.fillRect(QRectF(x, top + self._headroom, self.unit, self.line_height - self._headroom - 1), self._caret)
 
     def _paint_texts(self, painter: QPainter, line: Line, kinds: list[str], baseline: float) -> None:
         painter.setFont(self.font)

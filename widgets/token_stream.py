@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
+    QFocusEvent,
     QGuiApplication,
     QKeyEvent,
     QKeySequence,
@@ -42,6 +43,7 @@ class TokenStream(Panel, QAbstractScrollArea):
         self._shown_selection: object = None
         self._wheel = 0.0
         self._ghosts, self._prompt = True, False
+        self._ring = False
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
@@ -167,7 +169,7 @@ class TokenStream(Panel, QAbstractScrollArea):
         last = len(lines) - 1 - first
         if caret is not None and not lines[-1].fragments and 0 <= last < self._rows():
             self._painter.paint_caret(painter, 0, last * height)
-        if self.hasFocus():
+        if self._ring:
             painter.translate(-unit, 0)
             painter.setPen(self.theme.colour("focus"))
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -294,8 +296,12 @@ class TokenStream(Panel, QAbstractScrollArea):
         if number is not None:
             bar.setValue(min(number, max(bar.value(), number - self._rows() + 1)))
 
-    def focusInEvent(self, event: QEvent) -> None:
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Who came here by keyboard sees where the focus is; who clicked knows."""
+        self._ring = event.reason() in (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason,
+                                        Qt.FocusReason.ShortcutFocusReason)
         self.viewport().update()
 
-    def focusOutEvent(self, event: QEvent) -> None:
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self._ring = False
         self.viewport().update()

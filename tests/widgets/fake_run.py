@@ -60,9 +60,11 @@ PROSE = ("The museum opened its doors in 1911, and the first visitors came by bo
          "divided into three.\n\nToday the clock still stands at ten past four.\n")
 
 WORLD = ("Languages:\n\n- 中文：推测解码每轮提交多个标记，输出分布保持不变。\n- 日本語：速くて正確です。\n"
-         "- العربية: هذا أسرع ولا يغيّر الناتج.\n- עברית: מהיר ומדויק.\n- Emoji: 👩🏽‍🚀 🎉 ✅ 🇨🇭 naïve café e\u0301\n- Tabs:\ta\tb\n")
+         "- العربية: هذا أسرع ولا يغيّر الناتج.\n- עברית: מהיר ומדויק.\n"
+         "- Emoji: \U0001f469\u200d\U0001f680 🎉 ✅ 🇨🇭, accents: naïve café e\u0301\n- Tabs:\ta\tb\n")
 
-_TOKEN = re.compile(r"\n+ *| {2,}(?= )| ?[A-Za-z]{1,7}| ?\d{1,3}|[\u3040-\u9fff]{1,2}| ?[\u0590-\u06ff]{1,4}|\t| ?[^\s]")
+_TOKEN = re.compile(r"\n+ *| {2,}(?= )| ?[A-Za-z]{1,7}| ?\d{1,3}|[\u3040-\u9fff]{1,2}| ?[\u0590-\u06ff]{1,4}|\t"
+                    r"| ?[^\s]")
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def lane_records(method: Method, text: str = CODE, *, run: str = "run-1", seed: 
     if limit is not None:
         pieces = (pieces * (limit // len(pieces) + 1))[:limit]
     ids = {piece: 100 + i for i, piece in enumerate(dict.fromkeys(pieces))}
-    words = list(ids)
+    words = [piece for piece in ids if piece.strip()]
     common = {"run": run, "lane": method.lane}
     greedy = temperature == 0
     prompt = tuple(range(1, 23))
