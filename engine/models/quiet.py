@@ -6,15 +6,14 @@ import logging
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sized
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from transformers.utils import logging as transformers_logging
 
 from engine.models.progress import Reporter
 
-_ONE_AT_A_TIME = threading.RLock()
-"""Two loads at once would put each other's settings back."""
 _LOUD = ("transformers", "huggingface_hub", "accelerate")
 
 
@@ -56,19 +55,51 @@ class Bar:
         return lambda *_, **__: None
 
 
+@dataclass
+class _Silence:
+    """The libraries' settings are global, so the first thread in saves them and the last one out puts them back."""
+
+    depth: int = 0
+    undo: ExitStack = field(default_factory=ExitStack)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def enter(self) -> None:
+        with self.lock:
+            self.depth += 1
+            if self.depth > 1:
+                return
+            self.undo.enter_context(warnings.catch_warnings())
+            warnings.simplefilter("ignore")
+            for name in _LOUD:
+                logger = logging.getLogger(name)
+                self.undo.callback(logger.setLevel, logger.level)
+                logger.setLevel(logging.CRITICAL)
+            self.undo.callback(transformers_logging.set_tqdm_hook, transformers_logging.set_tqdm_hook(_bar))
+
+    def leave(self) -> None:
+        with self.lock:
+            self.depth -= 1
+            if self.depth == 0:
+                self.undo.close()
+
+
+_silence = _Silence()
+_this_thread = threading.local()
+
+
+def _bar(_: object, args: tuple[Any, ...], settings: dict[str, Any]) -> Bar:
+    """What transformers draws in a thread goes to the load that runs in this thread, if any."""
+    return Bar(getattr(_this_thread, "report", None) or Reporter(), *args, **settings)
+
+
 @contextmanager
 def quiet(report: Reporter) -> Iterator[None]:
-    """While inside: no library warns, logs or draws a bar; loading bars become calls of ``report``."""
-    with _ONE_AT_A_TIME, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        loggers = [logging.getLogger(name) for name in _LOUD]
-        levels = [logger.level for logger in loggers]
-        for logger in loggers:
-            logger.setLevel(logging.CRITICAL)
-        hook = transformers_logging.set_tqdm_hook(lambda _, args, kwargs: Bar(report, *args, **kwargs))
-        try:
-            yield
-        finally:
-            transformers_logging.set_tqdm_hook(hook)
-            for logger, level in zip(loggers, levels, strict=True):
-                logger.setLevel(level)
+    """While inside: no library warns, logs or draws a bar; loading bars become calls of ``report``. Can be nested."""
+    outer = getattr(_this_thread, "report", None)
+    _this_thread.report = report
+    _silence.enter()
+    try:
+        yield
+    finally:
+        _silence.leave()
+        _this_thread.report = outer
