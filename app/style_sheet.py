@@ -74,6 +74,7 @@ QScrollBar::handle { background: @line; border-radius: {3}px; margin: {2}px; }
 QScrollBar::handle:vertical { min-height: {28}px; }
 QScrollBar::handle:horizontal { min-width: {28}px; }
 QScrollBar::handle:hover { background: @strong_line; }
+QScrollBar::handle:disabled { background: transparent; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 

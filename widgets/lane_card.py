@@ -2,22 +2,187 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, Signal
-from PySide6.QtWidgets import QFrame, QWidget
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QFont, QGuiApplication, QPalette, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
-from widgets.panel import Panel
-from widgets.protocols import StoreView, ThemeView
+from widgets import lane_figures
+from widgets.card import Card
+from widgets.figures import ElidedLabel, Figure, Swatch
+from widgets.protocols import LaneView, StoreView, ThemeView
+from widgets.round_ribbon import RoundRibbon
+from widgets.token_stream import TokenStream
+
+NARROW = 700
+"""Logical pixels (at scale 1) under which the smaller figures give way."""
 
 
-class LaneCard(Panel, QFrame):
+class LaneCard(Card):
     hovered = Signal(str, object, QPoint)
     """Lane id, the cell under the mouse or None, and where on the whole screen."""
 
     def __init__(self, store: StoreView, theme: ThemeView, lane: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.init_panel(store, theme)
+        super().__init__(store, theme, parent)
         self.lane = lane
+        self.stream = TokenStream(store, theme, lane)
+        self.ribbon = RoundRibbon(store, theme, lane)
+        self.stream.hovered.connect(self._pass_on)
+        self._swatch = Swatch(theme, 0)
+        self._title = ElidedLabel(theme, "title", "text")
+        self._about = ElidedLabel(theme, "body", "dim")
+        self._status = ElidedLabel(theme, "small", "dim")
+        self._rounds = Figure(theme, "figure", "rounds", "000")
+        self._acceptance = Figure(theme, "figure", "α", "0.00")
+        self._mean = Figure(theme, "figure", "tokens a round", "0.00")
+        self._speed = Figure(theme, "big_figure", "tok/s", "00.0")
+        self._speedup = Figure(theme, "big_figure", "", "0.00×")
+        self._small = (self._rounds, self._acceptance, self._mean)
+        self._figures = (*self._small, self._speed, self._speedup)
+        self._failure = _Failure(theme)
+        self._notice = QLabel()
+        self._notice.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self._notice.setWordWrap(True)
+        self._body = QStackedWidget()
+        for page in (self.stream, self._notice, self._failure):
+            self._body.addWidget(page)
+        self._lay_out()
+        self.restyle()
 
-    def set_ghosts(self, shown: bool) -> None: ...
+    def set_ghosts(self, shown: bool) -> None:
+        self.stream.set_ghosts(shown)
 
-    def set_prompt(self, shown: bool) -> None: ...
+    def set_prompt(self, shown: bool) -> None:
+        self.stream.set_prompt(shown)
+
+    # Once a frame: the parts are refreshed here, so that a window need only know its cards
+
+    def refresh(self) -> None:
+        super().refresh()
+        self.stream.refresh()
+        self.ribbon.refresh()
+
+    def sync(self) -> None:
+        lane = self.store.lane(self.lane)
+        if lane is None:
+            return
+        self._title.set_whole(lane.title if lane.plain or not lane.gamma else f"{lane.title} · γ {lane.gamma}")
+        self._about.set_whole(lane.about)
+        self._status.set_whole(lane_figures.status(lane))
+        self._swatch.set_look(self.theme, lane.look)
+        self.setAccessibleName(lane.title)
+        for figure, shown in zip(self._figures, (
+                lane_figures.rounds(lane), lane_figures.acceptance(lane), lane_figures.tokens_a_round(lane),
+                lane_figures.speed(lane), lane_figures.speedup(self.store, lane)), strict=True):
+            figure.set(shown.value, shown.tooltip, shown.tone)
+        self._show_body(lane)
+        self._arrange()
+        self.ribbon.mark_dirty()
+
+    def _show_body(self, lane: LaneView) -> None:
+        page: QWidget = self.stream
+        if lane.status == "failed" and not lane.committed:
+            page = self._failure
+        elif not lane.committed and len(lane.cells) <= (lane.started is not None and bool(lane.started.prompt_text)):
+            page = self._notice
+            self._notice.setText({
+                "waiting": "Waits for its turn.", "prefilling": "Reads the prompt …",
+                "running": "The first token is on its way …", "stopped": "Stopped before its first token.",
+            }.get(lane.status, "It ended without a token."))
+        if lane.status == "failed":
+            self._failure.show_failure(lane.message or "It failed, and nothing is known of why.", lane.details)
+        self._body.setCurrentWidget(page)
+        self.stream.setToolTip("")
+        self._status.set_whole(f"failed: {lane.message}" if lane.status == "failed" and page is self.stream
+                               else lane_figures.status(lane))
+
+    # Looks
+
+    def restyle(self) -> None:
+        theme = self.theme
+        self.stream.set_theme(theme)
+        self.ribbon.set_theme(theme)
+        for part in (self._title, self._about, self._status, *self._figures, self._failure):
+            part.set_theme(theme)
+        self._notice.setFont(theme.font("body"))
+        palette = QPalette(self._notice.palette())
+        palette.setColor(QPalette.ColorRole.WindowText, theme.colour("dim"))
+        self._notice.setPalette(palette)
+        self._header.setSpacing(theme.px(10))
+        self._right.setSpacing(theme.px(22))
+        self._arrange()
+        self.update()
+
+    def _lay_out(self) -> None:
+        self._header = QHBoxLayout()
+        self._header.setContentsMargins(0, 0, 0, 0)
+        for part in (self._swatch, self._title, self._about, self._status):
+            self._header.addWidget(part)
+        self._header.addStretch(1)
+        self._right = QHBoxLayout()
+        for figure in self._figures:
+            self._right.addWidget(figure)
+        self._header.addLayout(self._right)
+        self._body.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
+        self._column = QVBoxLayout(self)
+        self._column.addLayout(self._header)
+        self._column.addWidget(self._body, 1)
+        self._column.addWidget(self.ribbon)
+
+    def _arrange(self) -> None:
+        """Give way where room is short: first the smaller figures, then margins."""
+        px = self.theme.px
+        lane = self.store.lane(self.lane)
+        narrow = self.width() < px(NARROW)
+        for figure in self._small:
+            figure.setVisible(not narrow and not (lane is not None and lane.plain and figure is not self._rounds))
+        tight = self.height() < px(190)
+        self._column.setContentsMargins(px(18), px(6 if tight else 12), px(14), px(8 if tight else 14))
+        self._column.setSpacing(px(2 if tight else 8))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._arrange()
+        super().resizeEvent(event)
+
+    def _pass_on(self, cell: object, point: QPoint) -> None:
+        self.hovered.emit(self.lane, cell, point)
+
+
+class _Failure(QWidget):
+    """Why a lane failed and what to do; the details can be copied."""
+
+    def __init__(self, theme: ThemeView) -> None:
+        super().__init__()
+        self._icon = QLabel()
+        self._message = QLabel()
+        self._message.setWordWrap(True)
+        self._message.setTextFormat(Qt.TextFormat.PlainText)
+        self._message.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._message.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self._copy = QPushButton("Copy details")
+        self._copy.clicked.connect(self._copy_details)
+        self._details = ""
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 4, 0, 0)
+        layout.setSpacing(theme.px(10))
+        layout.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(self._message, 1)
+        layout.addWidget(self._copy, 0, Qt.AlignmentFlag.AlignTop)
+        self.set_theme(theme)
+
+    def show_failure(self, message: str, details: str) -> None:
+        self._message.setText(message)
+        self._message.setToolTip(message)
+        self._details = f"{message}\n\n{details}".strip()
+
+    def set_theme(self, theme: ThemeView) -> None:
+        size = theme.px(20)
+        self._icon.setPixmap(theme.pixmap("warning", "danger", size, self.devicePixelRatioF()))
+        self._copy.setIcon(theme.icon("copy"))
+        font = QFont(theme.font("body"))
+        self._message.setFont(font)
+        palette = QPalette(self._message.palette())
+        palette.setColor(QPalette.ColorRole.WindowText, theme.colour("text"))
+        self._message.setPalette(palette)
+
+    def _copy_details(self) -> None:
+        QGuiApplication.clipboard().setText(self._details)

@@ -115,6 +115,7 @@ class TokenStream(Panel, QAbstractScrollArea):
         last = max(0, self._shown_lines() - self._rows())
         following = self._following
         bar.setRange(0, last)
+        bar.setEnabled(last > 0)
         if following:
             bar.setValue(last)
             self._following = True

@@ -1,0 +1,121 @@
+"""Small parts that cards are made of: a big figure with its unit, a text that elides, a lane's swatch."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+
+from widgets.marks import paint_swatch
+from widgets.protocols import ThemeView
+
+
+class Figure(QWidget):
+    """A value and its unit on one baseline, right-aligned in a width that doesn't change as the digits do."""
+
+    def __init__(self, theme: ThemeView, role: str, unit: str, sample: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.role, self.unit, self.sample = role, unit, sample
+        self.value = ""
+        self.tone = "text"
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.set_theme(theme)
+
+    def set_theme(self, theme: ThemeView) -> None:
+        self.theme = theme
+        self._value_metrics = QFontMetricsF(theme.font(self.role))
+        self._unit_metrics = QFontMetricsF(theme.font("unit"))
+        self.updateGeometry()
+        self.update()
+
+    def set(self, value: str, tooltip: str, tone: str = "text") -> None:
+        if (value, tone) != (self.value, self.tone):
+            self.value, self.tone = value, tone
+            self.updateGeometry()
+            self.update()
+        if tooltip != self.toolTip():
+            self.setToolTip(tooltip)
+            self.setAccessibleName(f"{value} {self.unit}")
+            self.setAccessibleDescription(tooltip)
+
+    def sizeHint(self) -> QSize:
+        advance = self._value_metrics.horizontalAdvance
+        width = max(advance(self.sample), advance(self.value)) + self._gap() + self._unit_width() + 1
+        return QSize(int(width) + 1, int(self._value_metrics.height()))
+
+    def _gap(self) -> float:
+        return 0.4 * self._unit_metrics.height() if self.unit else 0.0
+
+    def _unit_width(self) -> float:
+        return self._unit_metrics.horizontalAdvance(self.unit) if self.unit else 0.0
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.TextAntialiasing)
+        baseline = (self.height() + self._value_metrics.ascent() - self._value_metrics.descent()) / 2
+        right = self.width() - self._unit_width() - self._gap()
+        painter.setFont(self.theme.font(self.role))
+        painter.setPen(self.theme.colour(self.tone))
+        painter.drawText(QPointF(right - self._value_metrics.horizontalAdvance(self.value), baseline), self.value)
+        painter.setFont(self.theme.font("unit"))
+        painter.setPen(self.theme.colour("dim"))
+        painter.drawText(QPointF(right + self._gap(), baseline), self.unit)
+
+
+class ElidedLabel(QLabel):
+    """A line of text that ends in … where room is short; the whole text is in its tooltip then."""
+
+    def __init__(self, theme: ThemeView, role: str, tone: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._whole = ""
+        self.role, self.tone = role, tone
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.setMinimumWidth(0)
+        self.set_theme(theme)
+
+    def set_theme(self, theme: ThemeView) -> None:
+        self.setFont(theme.font(self.role))
+        palette = QPalette(self.palette())
+        palette.setColor(QPalette.ColorRole.WindowText, theme.colour(self.tone))
+        self.setPalette(palette)
+
+    def set_whole(self, text: str) -> None:
+        if text != self._whole:
+            self._whole = text
+            self.setAccessibleName(text)
+            self.updateGeometry()
+            self.update()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
+
+    def sizeHint(self) -> QSize:
+        metrics = self.fontMetrics()
+        return QSize(metrics.horizontalAdvance(self._whole) + 2, metrics.height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width())
+        self.setToolTip(self._whole if shown != self._whole else "")
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(QPalette.ColorRole.WindowText))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
+
+
+class Swatch(QWidget):
+    """A lane's colour and shape."""
+
+    def __init__(self, theme: ThemeView, look: int, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.set_look(theme, look)
+
+    def set_look(self, theme: ThemeView, look: int) -> None:
+        self._look = theme.lane_look(look)
+        self.setFixedSize(theme.px(14), theme.px(14))
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        inset = 0.12 * self.width()
+        paint_swatch(painter, self._look, QRectF(self.rect()).adjusted(inset, inset, -inset, -inset))

@@ -1,0 +1,80 @@
+"""A lane's figures in words, each with its formula: people argue about what such numbers mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from widgets.protocols import LaneView, StoreView
+
+NONE = "–"
+
+
+@dataclass(frozen=True)
+class Shown:
+    value: str
+    tooltip: str
+    tone: str = "text"
+
+
+def rounds(lane: LaneView) -> Shown:
+    t = lane.totals
+    return Shown(f"{t.rounds:,}", "rounds = forwards of the target after the prompt"
+                 f"\neach: draft, verify, judge, commit\n= {t.rounds:,} so far, {t.committed:,} tokens committed")
+
+
+def acceptance(lane: LaneView) -> Shown:
+    t = lane.totals
+    rate = t.acceptance_rate
+    if rate is None:
+        return Shown(NONE, "acceptance rate α = accepted drafts ÷ tested drafts\nNothing was drafted here yet.", "dim")
+    return Shown(f"{rate:.2f}", "acceptance rate α = accepted drafts ÷ tested drafts\n"
+                 "(tested: up to and including the first rejection of a round)\n"
+                 f"= {t.accepted:,} ÷ {t.tested:,} = {rate:.3f}\n\n"
+                 "Not the draft utilisation = accepted drafts ÷ drafted tokens\n"
+                 f"= {t.accepted:,} ÷ {t.drafted:,} = {t.draft_utilisation or 0:.3f}")
+
+
+def tokens_a_round(lane: LaneView) -> Shown:
+    t = lane.totals
+    mean = t.mean_committed_length
+    if mean is None:
+        return Shown(NONE, "mean committed length E[m] = committed tokens ÷ rounds", "dim")
+    return Shown(f"{mean:.2f}", "mean committed length E[m] = committed tokens ÷ rounds\n"
+                 f"(corrections and bonuses included)\n= {t.committed:,} ÷ {t.rounds:,} = {mean:.3f}")
+
+
+def speed(lane: LaneView) -> Shown:
+    t = lane.totals
+    rate = t.tokens_per_second
+    if rate is None:
+        return Shown(NONE, "tokens a second = committed tokens ÷ decode seconds, prefill aside", "dim")
+    return Shown(f"{rate:.1f}" if rate < 1000 else f"{rate:,.0f}",
+                 "tokens a second = committed tokens ÷ decode seconds, prefill aside\n"
+                 f"= {t.committed:,} ÷ {t.decode_seconds:.3f} s = {rate:.2f}\n"
+                 f"(draft {t.draft:.3f} s + verify {t.verify:.3f} s + judge, record, commit {t.other:.3f} s)\n"
+                 f"Prefill took {t.prefill:.3f} s.")
+
+
+def speedup(store: StoreView, lane: LaneView) -> Shown:
+    ratio, plain = store.speedup(lane.id), store.plain
+    formula = "speed-up = plain decoding's decode seconds per token ÷ this lane's, prefill aside"
+    if plain is None:
+        return Shown(NONE, f"{formula}\nThere is no lane of plain decoding to compare with.", "dim")
+    if ratio is None:
+        return Shown(NONE, f"{formula}\nBoth lanes must have committed a token first.", "dim")
+    a, b = plain.totals, lane.totals
+    return Shown(f"{ratio:.2f}×", f"{formula}\n= ({a.decode_seconds:.3f} s ÷ {a.committed:,}) ÷ "
+                 f"({b.decode_seconds:.3f} s ÷ {b.committed:,}) = {ratio:.3f}\n"
+                 "over what each has committed so far, on the same runner and device",
+                 "dim" if lane.plain else "strong")
+
+
+_ENDS = {"eos": "finished: end of text", "stop": "finished: stop text", "length": "finished: length reached",
+         "context": "finished: context is full", "stopped": "stopped", "error": "failed"}
+
+
+def status(lane: LaneView) -> str:
+    """What the lane is doing, in two or three words; nothing while it simply runs."""
+    if lane.finished is not None:
+        return _ENDS[lane.finished.reason]
+    return {"waiting": "waiting", "prefilling": "reading the prompt"}.get(lane.status, "")
