@@ -17,7 +17,7 @@ from engine.rollback import bucket
 from engine.runner import Runner
 
 PREFIX = 160
-"""Tokens in the cache before the rows that are compared: over few slots, different sums too often agree by chance."""
+"""Tokens in the cache with the rows that are compared: over few slots, different sums too often agree by chance."""
 
 
 @torch.inference_mode()
@@ -25,23 +25,24 @@ def measure(model: Any, width: int, *, pad_to: int = 1, cancelled: Callable[[], 
     """Compare rows of widths 1 … ``width`` of ``model``. Costs about 2 × width forwards."""
     runner = Runner(model, pad_to=pad_to)
     size = runner.vocabulary
-    tokens = [(7919 * i + 13) % size for i in range(PREFIX + width)]
-    runner.prefill(tokens[:PREFIX])
-    steps = torch.cat([runner.forward([token]) for token in tokens[PREFIX:]])
+    prefix = max(1, min(PREFIX, getattr(model.config, "max_position_embeddings", None) or PREFIX) - width)
+    tokens = [(7919 * i + 13) % size for i in range(prefix + width)]
+    runner.prefill(tokens[:prefix])
+    steps = torch.cat([runner.forward([token]) for token in tokens[prefix:]])
 
     limit, worst = width, 0.0
     for w in range(2, width + 1):
         if cancelled():
             break
-        runner.cut(PREFIX)
-        rows = runner.forward(tokens[PREFIX : PREFIX + w])
+        runner.cut(prefix)
+        rows = runner.forward(tokens[prefix : prefix + w])
         if not torch.equal(rows, steps[:w]):
             limit = min(limit, w - 1)
             worst = max(worst, float((rows.double() - steps[:w].double()).abs().max()))
 
-    runner.cut(PREFIX)
-    runner.cache.reserve(2 * bucket(PREFIX + width))
-    if not torch.equal(runner.forward([tokens[PREFIX]])[0], steps[0]):
+    runner.cut(prefix)
+    runner.cache.reserve(2 * bucket(prefix + width))
+    if not torch.equal(runner.forward([tokens[prefix]])[0], steps[0]):
         limit = 0
     return Exactness(invariant=limit >= width, padded=pad_to > 1, width_checked=width, width_limit=limit,
                      row_difference=worst, sentence=_sentence(limit, width, pad_to, worst))

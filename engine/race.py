@@ -84,7 +84,7 @@ def _lane(target: Model, prompt: Sequence[int], plan: LanePlan, check: Exactness
         drafter = drafters.make(settings, target, models)
         runner = Runner(target.hf, pad_to=check.width_checked if check.padded else 1)
         seq = Transcript(prompt, settings, context=target.info.context, eos=target.eos,
-                         detokenizer=target.detokenizer())
+                         detokenizer=target.detokenizer(prompt))
         yield from log.words(prompt)
         yield RunStarted(
             run=run, lane=plan.lane, title=settings.drafter.label, about=drafter.about, gamma=gamma, settings=settings,

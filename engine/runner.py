@@ -128,7 +128,7 @@ class Runner:
         """
         real = len(tokens)
         ids = self._ids(list(tokens) + [0] * max(0, self.pad_to - real))
-        logits = self._forward(ids, rows=0 if self.pad_to > 1 else rows)
+        logits = self._forward(ids, rows=0 if self.pad_to > 1 else rows, real=real)
         if self.pad_to > real:
             self.cache.cut(self.length - (self.pad_to - real))
         first = real - rows if rows else 0
@@ -147,10 +147,11 @@ class Runner:
             return torch.tensor([tokens], dtype=torch.int64, device=self.device)
         return torch.stack([torch.as_tensor(t, dtype=torch.int64).to(self.device) for t in tokens])[None]
 
-    def _forward(self, ids: torch.Tensor, *, rows: int) -> torch.Tensor:
+    def _forward(self, ids: torch.Tensor, *, rows: int, real: int | None = None) -> torch.Tensor:
+        """``real``: how many of ``ids`` are no pads; pads repeat the last real position, which always exists."""
         start, width = self.length, ids.shape[1]
         self.cache.reserve(start + width)
-        positions = torch.arange(start, start + width, device=self.device)
+        positions = torch.arange(start, start + width, device=self.device).clamp(max=start + (real or width) - 1)
         logits = self._call(ids, positions, rows)
         self.cache.filled(width)
         self.forwards += 1

@@ -45,7 +45,8 @@ def _model(settings: RunSettings, target: Model, models: Models) -> Drafter:
     check_pair(target, models[name])
     runner = Runner(models[name].hf)
     return model.ModelDrafter(runner, Warper(settings.sampling), vocabulary=len(target.texts),
-                              device=Runner(target.hf).device, about=f"{models[name].info.name} writes ahead")
+                              device=Runner(target.hf).device, about=f"{models[name].info.name} writes ahead",
+                              context=models[name].info.context)
 
 
 _MAKERS: dict[DrafterKind, Callable[[RunSettings, Model, Models], Drafter]] = {

@@ -6,6 +6,7 @@ the last draft's own keys and values are computed only if needed); the first ste
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 
 import torch
@@ -19,23 +20,29 @@ DEFAULT_GAMMA = 4
 
 class ModelDrafter:
     def __init__(self, runner: Runner, warper: Warper, *, vocabulary: int, device: torch.device,
-                 about: str = "a small model writes ahead") -> None:
+                 about: str = "a small model writes ahead", context: int | None = None) -> None:
         """``vocabulary``: the target's size of it: q is over that, padded with zeros or clamped. ``device``: where the
-        target judges; drafts and q are handed over there explicitly."""
+        target judges; drafts and q are handed over there explicitly. ``context``: tokens the drafter can take; behind
+        them it drafts no more."""
         self.about = about
         self.runner = runner
         self.warper = warper
         self.vocabulary = vocabulary
         self.device = device
+        self.context = context or sys.maxsize
         self.seen = Seen(vocabulary, runner.device) if warper.penalises else None
         self._noted = 0
 
     def prefill(self, tokens: Sequence[int]) -> None:
-        self.runner.prefill([int(t) for t in tokens])
+        if len(tokens) < self.context:
+            self.runner.prefill(self._known(tokens))
 
     @torch.inference_mode()
     def propose(self, tokens: Sequence[int], count: int, draws: RoundDraws) -> Iterator[Draft]:
-        pending: list[int | torch.Tensor] = list(tokens[self.runner.length :])
+        count = min(count, self.context - len(tokens) + 1)
+        if count < 1:
+            return
+        pending: list[int | torch.Tensor] = [*self._known(tokens[self.runner.length :])]
         if self.seen:
             self.seen.add(list(tokens[self._noted :]))
             self._noted = len(tokens)
@@ -56,6 +63,11 @@ class ModelDrafter:
     @property
     def slots(self) -> int:
         return self.runner.length
+
+    def _known(self, tokens: Sequence[int]) -> list[int]:
+        """Tokens that only the target has are read as the drafter's last one: any guess is allowed, it is q that must
+        be told truly."""
+        return [min(token, self.runner.vocabulary - 1) for token in tokens]
 
     def _fitted(self, logits: torch.Tensor) -> torch.Tensor:
         """Logits over the target's vocabulary: ids that only the drafter has can't be drafted, and the other way

@@ -1,7 +1,7 @@
 """Models: find, load, check and describe them (built-in, folder, hub, GGUF)."""
 
 from engine.models.builtin import Fetched, fetch
-from engine.models.load import load
+from engine.models.loading import load
 from engine.models.memory import MemoryPlan, Need, estimate
 from engine.models.model import Model
 from engine.models.pair import Pair, check_pair

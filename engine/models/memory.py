@@ -19,7 +19,7 @@ from engine.models import builtin, hub
 from engine.models.device import choose_device, choose_dtype, free_memory, size
 from engine.models.find import Place, find_local, read_config, refuse
 from engine.models.progress import Reporter
-from engine.models.quiet import quiet
+from engine.models.quiet import BUILDING, quiet
 from engine.rollback import bucket
 from engine.settings import MAX_GAMMA, DrafterSettings
 
@@ -144,7 +144,7 @@ def weights_need(name: str, config: Any, dtype: torch.dtype, *, folder: Path | N
         if stored or files:
             return Need(name, stored or files)
     try:
-        with torch.device("meta"):
+        with BUILDING, torch.device("meta"):
             empty = transformers.AutoModelForCausalLM.from_config(config, trust_remote_code=code)
     except Exception as error:
         raise ModelError(f"{name} can't be built from its config.json; the file may be broken, or need a package that "

@@ -14,6 +14,10 @@ from transformers.utils import logging as transformers_logging
 
 from engine.models.progress import Reporter
 
+BUILDING = threading.RLock()
+"""Held while transformers builds a model: it replaces methods of its base class meanwhile, and two threads doing so at
+once leave it broken (later models then have untied or uninitialised weights)."""
+
 _LOUD = ("transformers", "huggingface_hub", "accelerate")
 
 

@@ -17,7 +17,7 @@ from engine.models.find import Place, find, read_config, refuse
 from engine.models.memory import MemoryPlan, weights_need
 from engine.models.model import Model
 from engine.models.progress import Progress, Reporter
-from engine.models.quiet import quiet
+from engine.models.quiet import BUILDING, quiet
 from engine.text import TokenTable
 
 
@@ -43,7 +43,8 @@ def load(source: str, *, dtype: str = "auto", device: str = "auto", revision: st
         refuse(place.name, config)
         kind = choose_dtype(dtype, config, where)
         spread = _spread(place, config, kind, where, may_spread=device == "auto", code=trust_remote_code)
-        hf = _weights(place, config, kind, "auto" if spread else where, code=trust_remote_code, report=report)
+        with BUILDING:
+            hf = _weights(place, config, kind, "auto" if spread else where, code=trust_remote_code, report=report)
         report(stage)
         tokenizer = _tokenizer(place, code=trust_remote_code)
         lock = threading.RLock()
