@@ -1,14 +1,112 @@
-"""How often drafts are accepted, by their position in the draft."""
+"""How often drafts are accepted, by their position in the draft: later drafts stand on earlier ones."""
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QFrame, QWidget
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
-from widgets.panel import Panel
-from widgets.protocols import StoreView, ThemeView
+from widgets.card import Card, CardTitle
+from widgets.empty_state import EmptyState
+from widgets.plot import Plot
+from widgets.protocols import LaneView, StoreView, ThemeView
+
+GROUP = 0.78
+"""Share of a position's room that its bars take."""
 
 
-class AcceptanceChart(Panel, QFrame):
+class AcceptanceChart(Card):
     def __init__(self, store: StoreView, theme: ThemeView, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.init_panel(store, theme)
+        super().__init__(store, theme, parent)
+        self._title = CardTitle(theme, "Acceptance by draft position", "accepted ÷ tested")
+        self._empty = EmptyState(theme, "No draft was tested yet", "Plain decoding drafts nothing: add a drafter lane.")
+        self._plot = Plot(theme, self._hover)
+        self._bars: dict[str, pg.BarGraphItem] = {}
+        self._grid: list[pg.InfiniteLine] = []
+        self._positions = 0
+        self._hovered: QPointF | None = None
+        self._figures = pg.TextItem(anchor=(0, 0))
+        self._figures.setZValue(20)
+        self._figures.hide()
+        self._plot.addItem(self._figures, ignoreBounds=True)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self._empty)
+        self._pages.addWidget(self._plot)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(theme.px(16), theme.px(12), theme.px(14), theme.px(6))
+        layout.setSpacing(theme.px(4))
+        layout.addWidget(self._title)
+        layout.addWidget(self._pages, 1)
+        self.setAccessibleName("acceptance by draft position: accepted over tested")
+        self.restyle()
+
+    def restyle(self) -> None:
+        self._title.set_theme(self.theme)
+        self._empty.set_theme(self.theme)
+        self._plot.dress(self.theme)
+        for item in (*self._bars.values(), *self._grid):
+            self._plot.removeItem(item)
+        self._bars, self._positions = {}, 0
+        self._plot.set_ticks("left", [(value / 100, f"{value} %") for value in (0, 25, 50, 75, 100)])
+        self._grid = [pg.InfiniteLine(value / 100, angle=0, pen=pg.mkPen(self.theme.colour("line"), width=1))
+                      for value in (0, 25, 50, 75, 100)]
+        for line in self._grid:
+            line.setZValue(-10)
+            self._plot.addItem(line, ignoreBounds=True)
+        self.update()
+
+    def _drafting(self) -> list[LaneView]:
+        return [lane for lane in self.store.lanes if len(lane.tested_at)]
+
+    def sync(self) -> None:
+        lanes = self._drafting()
+        self._pages.setCurrentWidget(self._plot if lanes else self._empty)
+        if not lanes:
+            return
+        for gone in set(self._bars) - {lane.id for lane in lanes}:
+            self._plot.removeItem(self._bars.pop(gone))
+        self._step_positions(max(max(lane.gamma, len(lane.tested_at)) for lane in lanes))
+        width = GROUP / len(lanes)
+        for number, lane in enumerate(lanes):
+            bars = self._bars.get(lane.id) or self._add_lane(lane)
+            tested = lane.tested_at
+            x = np.arange(1, len(tested) + 1) + (number - (len(lanes) - 1) / 2) * width
+            bars.setOpts(x=x, width=0.9 * width, height=lane.accepted_at / np.maximum(tested, 1))
+        self._show_figures()
+
+    def _add_lane(self, lane: LaneView) -> pg.BarGraphItem:
+        bars = pg.BarGraphItem(x=[], width=0.5, height=[], pen=None, brush=self.theme.lane_look(lane.look).colour)
+        self._plot.addItem(bars, ignoreBounds=True)
+        self._bars[lane.id] = bars
+        return bars
+
+    def _step_positions(self, count: int) -> None:
+        if count != self._positions:
+            self._positions = count
+            self._plot.setRange(xRange=(0.4, max(count, 4) + 0.6), yRange=(0, 1.04), padding=0)
+            every = 1 if count <= 16 else 4
+            self._plot.set_ticks("bottom", [(i, str(i)) for i in range(1, count + 1) if i % every == 0 or i == 1])
+
+    def _hover(self, point: QPointF | None) -> None:
+        self._hovered = point
+        self._show_figures()
+
+    def _show_figures(self) -> None:
+        position = round(self._hovered.x()) if self._hovered is not None else 0
+        shown = [lane for lane in self._drafting() if 1 <= position <= len(lane.tested_at)]
+        self._figures.setVisible(bool(shown))
+        if not shown:
+            return
+        text = [f"<b>draft {position}</b>"]
+        for lane in shown:
+            accepted, tested = int(lane.accepted_at[position - 1]), int(lane.tested_at[position - 1])
+            colour = self.theme.lane_look(lane.look).colour.name()
+            share = f"<b>{100 * accepted / tested:.0f} %</b> = {accepted:,} ÷ {tested:,}" if tested else "never tested"
+            text.append(f'<span style="color:{colour}">■</span> {lane.title}: {share}')
+        self._figures.setHtml(f'<div style="color:{self.theme.colour("text").name()}">{"<br>".join(text)}</div>')
+        self._figures.fill = pg.mkBrush(self.theme.colour("raised"))
+        self._figures.border = pg.mkPen(self.theme.colour("strong_line"))
+        left = position <= self._positions / 2
+        self._figures.setAnchor((-0.1, 0) if left else (1.1, 0))
+        self._figures.setPos(position, 1.0)

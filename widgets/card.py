@@ -33,7 +33,7 @@ class CardTitle(QWidget):
 
     def __init__(self, theme: ThemeView, title: str, remark: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._title = ElidedLabel(theme, "strong", "text")
+        self._title = ElidedLabel(theme, "strong", "text", yields=False)
         self._remark = ElidedLabel(theme, "small", "dim")
         self._title.set_whole(title)
         self._remark.set_whole(remark)

@@ -63,15 +63,19 @@ class Figure(QWidget):
 
 
 class ElidedLabel(QLabel):
-    """A line of text that ends in … where room is short; the whole text is in its tooltip then."""
+    """A line of text that ends in … where room is short; the whole text is in its tooltip then.
 
-    def __init__(self, theme: ThemeView, role: str, tone: str, parent: QWidget | None = None) -> None:
+    One that doesn't yield keeps its whole width as long as its neighbours have some to give.
+    """
+
+    def __init__(self, theme: ThemeView, role: str, tone: str, parent: QWidget | None = None, *,
+                 yields: bool = True) -> None:
         super().__init__(parent)
         self._whole = ""
+        self._yields = yields
         self.role, self.tone = role, tone
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self.setMinimumWidth(0)
         self.set_theme(theme)
 
     def set_theme(self, theme: ThemeView) -> None:
@@ -88,7 +92,7 @@ class ElidedLabel(QLabel):
             self.update()
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(0, super().minimumSizeHint().height())
+        return QSize(0 if self._yields else min(self.sizeHint().width(), 320), self.fontMetrics().height())
 
     def sizeHint(self) -> QSize:
         metrics = self.fontMetrics()

@@ -82,7 +82,7 @@ class HoverCard(Panel, QFrame):
             self.update()
 
     def restyle(self) -> None:
-        self._body = self.theme.font("small")
+        self._body = self.theme.font("body")
         self._strong = self.theme.font("strong")
         self._mono = self.theme.font("token_big")
         self._inks = inks(self.theme)

@@ -28,9 +28,9 @@ class LaneCard(Card):
         self.ribbon = RoundRibbon(store, theme, lane)
         self.stream.hovered.connect(self._pass_on)
         self._swatch = Swatch(theme, 0)
-        self._title = ElidedLabel(theme, "title", "text")
+        self._title = ElidedLabel(theme, "title", "text", yields=False)
         self._about = ElidedLabel(theme, "body", "dim")
-        self._status = ElidedLabel(theme, "small", "dim")
+        self._status = ElidedLabel(theme, "small", "dim", yields=False)
         self._rounds = Figure(theme, "figure", "rounds", "000")
         self._acceptance = Figure(theme, "figure", "α", "0.00")
         self._mean = Figure(theme, "figure", "tokens a round", "0.00")
@@ -67,7 +67,6 @@ class LaneCard(Card):
             return
         self._title.set_whole(lane.title if lane.plain or not lane.gamma else f"{lane.title} · γ {lane.gamma}")
         self._about.set_whole(lane.about)
-        self._status.set_whole(lane_figures.status(lane))
         self._swatch.set_look(self.theme, lane.look)
         self.setAccessibleName(lane.title)
         for figure, shown in zip(self._figures, (
@@ -80,20 +79,19 @@ class LaneCard(Card):
 
     def _show_body(self, lane: LaneView) -> None:
         page: QWidget = self.stream
-        if lane.status == "failed" and not lane.committed:
+        if lane.status == "failed":
             page = self._failure
+            self._failure.show_failure(lane.message or "It failed, and nothing is known of why.", lane.details)
         elif not lane.committed and len(lane.cells) <= (lane.started is not None and bool(lane.started.prompt_text)):
             page = self._notice
             self._notice.setText({
                 "waiting": "Waits for its turn.", "prefilling": "Reads the prompt …",
                 "running": "The first token is on its way …", "stopped": "Stopped before its first token.",
             }.get(lane.status, "It ended without a token."))
-        if lane.status == "failed":
-            self._failure.show_failure(lane.message or "It failed, and nothing is known of why.", lane.details)
         self._body.setCurrentWidget(page)
-        self.stream.setToolTip("")
-        self._status.set_whole(f"failed: {lane.message}" if lane.status == "failed" and page is self.stream
-                               else lane_figures.status(lane))
+        words = "" if page is self._notice else lane_figures.status(lane)
+        self._status.set_whole(words)
+        self._status.setVisible(bool(words))
 
     # Looks
 

@@ -1,14 +1,177 @@
-"""Committed tokens over each lane's own seconds."""
+"""Committed tokens over each lane's own seconds: the steeper the faster."""
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QFrame, QWidget
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QFontMetricsF
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
-from widgets.panel import Panel
-from widgets.protocols import StoreView, ThemeView
+from widgets.card import Card, CardTitle
+from widgets.empty_state import EmptyState
+from widgets.marks import swatch_path
+from widgets.plot import Plot
+from widgets.protocols import LaneView, StoreView, ThemeView
+from widgets.steps import step_up, ticks
+
+MOST_POINTS = 240
+"""Drawn per lane. A wide, smooth line costs by the square of its points, and a screen can't show more."""
 
 
-class RaceChart(Panel, QFrame):
+class RaceChart(Card):
     def __init__(self, store: StoreView, theme: ThemeView, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.init_panel(store, theme)
+        super().__init__(store, theme, parent)
+        self._title = CardTitle(theme, "Tokens over each lane's own clock", "steeper is faster; prefill included")
+        self._empty = EmptyState(theme, "No tokens yet", "Each lane draws its line here once it commits.")
+        self._plot = Plot(theme, self._hover)
+        self._plot.plotItem.showGrid(x=False, y=False)
+        self._lines: dict[str, pg.PlotCurveItem] = {}
+        self._ends: dict[str, pg.ScatterPlotItem] = {}
+        self._labels: dict[str, pg.TextItem] = {}
+        self._grid: list[pg.InfiniteLine] = []
+        self._ranges = (0.0, 0.0)
+        self._hovered: float | None = None
+        self._cross = pg.InfiniteLine(angle=90)
+        self._cross.hide()
+        self._plot.addItem(self._cross, ignoreBounds=True)
+        self._figures = pg.TextItem(anchor=(0, 0))
+        self._figures.setZValue(20)
+        self._figures.hide()
+        self._plot.addItem(self._figures, ignoreBounds=True)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self._empty)
+        self._pages.addWidget(self._plot)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(theme.px(16), theme.px(12), theme.px(10), theme.px(6))
+        layout.setSpacing(theme.px(4))
+        layout.addWidget(self._title)
+        layout.addWidget(self._pages, 1)
+        self.setAccessibleName("race chart: committed tokens over each lane's own seconds")
+        self.restyle()
+
+    def restyle(self) -> None:
+        self._title.set_theme(self.theme)
+        self._empty.set_theme(self.theme)
+        self._plot.dress(self.theme)
+        self._cross.setPen(pg.mkPen(self.theme.colour("strong_line"), width=1))
+        for item in (*self._lines.values(), *self._ends.values(), *self._labels.values()):
+            self._plot.removeItem(item)
+        self._lines, self._ends, self._labels = {}, {}, {}
+        self._ranges = (0.0, 0.0)
+        self.update()
+
+    # Once a frame
+
+    def sync(self) -> None:
+        lanes = [lane for lane in self.store.lanes if len(lane.seconds)]
+        if not any(lane.committed for lane in lanes):
+            self._pages.setCurrentWidget(self._empty)
+            return
+        self._pages.setCurrentWidget(self._plot)
+        self._drop_lanes({lane.id for lane in lanes})
+        self._step_ranges(lanes)
+        for lane in lanes:
+            x, y = thinned(lane.seconds, lane.tokens)
+            line = self._lines.get(lane.id) or self._add_lane(lane)
+            line.setData(x, y)
+            self._ends[lane.id].setData([x[-1]], [y[-1]])
+        self._place_labels(lanes)
+        self._show_figures()
+
+    def _add_lane(self, lane: LaneView) -> pg.PlotCurveItem:
+        look = self.theme.lane_look(lane.look)
+        width = 2.0 * self.theme.scale if not lane.plain else 1.5 * self.theme.scale
+        line = pg.PlotCurveItem(pen=pg.mkPen(look.colour, width=width), antialias=True)
+        end = pg.ScatterPlotItem(size=self.theme.px(9), pen=None, brush=look.colour,
+                                 symbol=swatch_path(look.shape, QRectF(-0.5, -0.5, 1, 1)))
+        label = pg.TextItem(color=look.colour, anchor=(0, 0.5))
+        label.setFont(self.theme.font("strong"))
+        for item, level in ((line, 5), (end, 6), (label, 7)):
+            item.setZValue(level)
+            self._plot.addItem(item, ignoreBounds=True)
+        self._lines[lane.id], self._ends[lane.id], self._labels[lane.id] = line, end, label
+        return line
+
+    def _drop_lanes(self, kept: set[str]) -> None:
+        for gone in set(self._lines) - kept:
+            for items in (self._lines, self._ends, self._labels):
+                self._plot.removeItem(items.pop(gone))
+
+    def _step_ranges(self, lanes: list[LaneView]) -> None:
+        """Room for a fifth more than there is, so that labels fit behind the lines' ends; only ever in steps."""
+        span = step_up(max(float(lane.seconds[-1]) for lane in lanes) * 1.02, 0.5)
+        height = step_up(max(float(lane.tokens[-1]) for lane in lanes) * 1.04, 10)
+        if (span, height) == self._ranges:
+            return
+        self._ranges = (span, height)
+        self._plot.setRange(xRange=(0, span * 1.22), yRange=(0, height), padding=0)
+        heights = ticks(height, 4)
+        self._plot.set_ticks("left", [(value, f"{value:,.0f}") for value in heights])
+        self._plot.set_ticks("bottom", [(value, f"{value:g} s") for value in ticks(span, 6)])
+        for line in self._grid:
+            self._plot.removeItem(line)
+        self._grid = [pg.InfiniteLine(value, angle=0, pen=pg.mkPen(self.theme.colour("line"), width=1))
+                      for value in heights]
+        for line in self._grid:
+            line.setZValue(-10)
+            self._plot.addItem(line, ignoreBounds=True)
+
+    def _place_labels(self, lanes: list[LaneView]) -> None:
+        """Beside each line's end, moved apart where two would touch; left out where even that fails."""
+        pixel_x, pixel_y = self._plot.view.viewPixelSize()
+        step = QFontMetricsF(self.theme.font("strong")).height() * 1.05 * pixel_y
+        ordered = sorted(lanes, key=lambda lane: float(lane.tokens[-1]))
+        places = spread([float(lane.tokens[-1]) for lane in ordered], step, 0.5 * step, self._ranges[1] - 0.5 * step)
+        for lane, place in zip(ordered, places, strict=True):
+            label = self._labels[lane.id]
+            label.setText(lane.title if len(lane.title) <= 22 else lane.title[:21] + "…")
+            label.setPos(float(lane.seconds[-1]) + 8 * pixel_x, place)
+            label.setVisible(step * len(lanes) <= self._ranges[1])
+
+    # The cross-hair
+
+    def _hover(self, point: QPointF | None) -> None:
+        inside = point is not None and 0 <= point.x() <= self._ranges[0]
+        self._hovered = point.x() if point is not None and inside else None
+        self._show_figures()
+
+    def _show_figures(self) -> None:
+        shown = self._hovered is not None
+        self._cross.setVisible(shown)
+        self._figures.setVisible(shown)
+        if self._hovered is None:
+            return
+        self._cross.setPos(self._hovered)
+        text = [f"<b>{self._hovered:.2f} s</b>"]
+        for lane in self.store.lanes:
+            if len(lane.seconds):
+                place = int(np.searchsorted(lane.seconds, self._hovered, side="right")) - 1
+                count = int(lane.tokens[max(place, 0)])
+                colour = self.theme.lane_look(lane.look).colour.name()
+                text.append(f'<span style="color:{colour}">■</span> {lane.title}: <b>{count:,}</b> tokens')
+        self._figures.setHtml(f'<div style="color:{self.theme.colour("text").name()}">{"<br>".join(text)}</div>')
+        self._figures.fill = pg.mkBrush(self.theme.colour("raised"))
+        self._figures.border = pg.mkPen(self.theme.colour("strong_line"))
+        left = self._hovered < 0.5 * self._ranges[0]
+        self._figures.setAnchor((-0.05, 0) if left else (1.05, 0))
+        self._figures.setPos(self._hovered, self._ranges[1])
+
+
+def thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """At most MOST_POINTS of the points, first and last kept. Copies: the buffers they come from go on growing."""
+    if len(x) <= MOST_POINTS:
+        return x.copy(), y.copy()
+    chosen = np.linspace(0, len(x) - 1, MOST_POINTS).astype(np.int64)
+    return x[chosen], y[chosen]
+
+
+def spread(places: list[float], step: float, lowest: float, highest: float) -> list[float]:
+    """Ascending places moved apart to at least ``step``, within the bounds as far as that goes."""
+    moved = list(places)
+    for i in range(len(moved)):
+        moved[i] = max(moved[i], lowest if i == 0 else moved[i - 1] + step)
+    for i in reversed(range(len(moved))):
+        moved[i] = min(moved[i], highest if i == len(moved) - 1 else moved[i + 1] - step)
+    return moved

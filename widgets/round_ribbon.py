@@ -13,8 +13,10 @@ from widgets.protocols import LaneView, RoundView, StoreView, ThemeView
 from widgets.steps import step_up
 
 MIN_BLOCK = 3.0
-"""Logical pixels: narrower blocks can't be told apart, so rounds are added up instead."""
-BIN = 3
+"""Logical pixels: narrower blocks can't be told apart, so each round becomes one stacked bar instead."""
+MIN_BAR = 4.0
+"""Narrower bars can't be told apart either: rounds are added up, this many pixels at a time."""
+BIN = 4
 STACK = ("accepted", "bonus", "correction", "plain", "rejected", "void")
 _COLUMNS = (2, 6, 5, 7, 3, 4)
 """Of a lane's ``round_table``, in the order of STACK."""
@@ -81,8 +83,11 @@ class RoundRibbon(Panel, QWidget):
         zoom = self.width() / span
         if len(starts):
             blocks = float(lane.round_table[:, 2:8].sum())
-            if zoom * float((ends - starts).sum()) / max(blocks, 1.0) >= MIN_BLOCK:
+            width = zoom * float((ends - starts).sum())
+            if width / max(blocks, 1.0) >= MIN_BLOCK:
                 self._paint_blocks(painter, lane, starts * zoom, ends * zoom)
+            elif width / len(starts) >= MIN_BAR:
+                self._paint_bars(painter, lane, starts * zoom, ends * zoom)
             else:
                 self._paint_profile(painter, lane, starts, span)
         self._paint_round_in_flight(painter, lane, float(ends[-1]) if len(ends) else lane.totals.prefill, zoom)
@@ -106,6 +111,24 @@ class RoundRibbon(Panel, QWidget):
                     painter.drawRoundedRect(box, 1.5, 1.5)
             else:
                 painter.drawRects(group)
+
+    def _paint_bars(self, painter: QPainter, lane: LaneView, lefts: NDArray[np.float64],
+                    rights: NDArray[np.float64]) -> None:
+        """A bar a round: the shares of accepted, corrected, rejected, … from the bottom up."""
+        boxes: dict[str, list[QRectF]] = {kind: [] for kind in STACK}
+        counts = lane.round_table[:, list(_COLUMNS)]
+        unit = self.height() / np.maximum(counts.sum(axis=1), 1.0)
+        tops = self.height() - np.cumsum(counts, axis=1) * unit[:, None]
+        heights = counts * unit[:, None]
+        for left, right, top, height in zip(lefts.tolist(), rights.tolist(), tops.tolist(), heights.tolist(),
+                                            strict=True):
+            for kind, y, h in zip(STACK, top, height, strict=True):
+                if h:
+                    boxes[kind].append(QRectF(left, y, right - left - 1.0, h))
+        painter.setPen(Qt.PenStyle.NoPen)
+        for kind, group in boxes.items():
+            painter.setBrush(self._colours[kind])
+            painter.drawRects(group)
 
     def _paint_profile(self, painter: QPainter, lane: LaneView, starts: NDArray[np.float64], span: float) -> None:
         """Every few pixels a stack: which share of the tokens there was accepted, corrected, rejected, …"""

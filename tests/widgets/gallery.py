@@ -148,6 +148,7 @@ def empty(theme: Theme) -> QWidget:
 @scene(1100, 700)
 def hover(theme: Theme) -> QWidget:
     page = QWidget()
+    page.resize(1100, 700)
     for number, kind in enumerate(("accepted", "rejected", "correction", "bonus")):
         store = store_of(DRAFT)
         lane = store.lane("draft")
