@@ -7,7 +7,9 @@ import functools
 import json
 import logging
 import shutil
+import sys
 import threading
+import types
 import warnings
 from pathlib import Path
 from typing import Any
@@ -21,9 +23,12 @@ from transformers.utils import logging as transformers_logging
 
 from engine import attention
 from engine.errors import Cancelled, ModelError, SettingsError
-from engine.models import Model, Progress, load, refusal
-from engine.models.describe import eos_ids, generation_notes
+from engine.models import Model, Progress, load, loading, refusal
+from engine.models.describe import device_name, eos_ids, generation_notes
 from engine.models.device import choose_dtype, native_bfloat16
+from engine.models.find import Place
+from engine.models.progress import Reporter
+from engine.models.quiet import quiet
 from tests.engine import tiny
 
 
@@ -315,3 +320,49 @@ def test_an_id_without_a_row_never_reaches_the_embedding(tmp_path: Path) -> None
     for wrong in (-1, 300):
         with pytest.raises(ModelError, match="outside small's vocabulary"):
             model.check_ids([wrong])
+
+
+def test_a_model_too_large_for_one_gpu_is_spread(folders: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a GPU the decision is tried on made-up figures, and spreading on whatever devices there are."""
+    place = Place(folders("llama"), None, "llama", "llama")
+    config = tiny.config("llama", vocabulary=352)
+    gpu = torch.device("cuda", 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    room = {"cuda:0": 150_000, "cuda:1": 40_000, "cpu": 100_000}
+    monkeypatch.setattr(loading, "free_memory", lambda device: room[str(device)])
+    assert loading._spread(place, config, torch.float32, gpu, may_spread=True, code=False)  # needs 202 kB
+    assert not loading._spread(place, config, torch.bfloat16, gpu, may_spread=True, code=False)
+    with pytest.raises(ModelError, match="free on cuda:0: 150 kB"):
+        loading._spread(place, config, torch.float32, gpu, may_spread=False, code=False)
+    room["cuda:1"] = room["cpu"] = 1_000
+    with pytest.raises(ModelError, match="free on all GPUs and the CPU: 152 kB"):
+        loading._spread(place, config, torch.float32, gpu, may_spread=True, code=False)
+
+
+def test_a_spread_model_computes_the_same(folders: Any) -> None:
+    place = Place(folders("llama"), None, "llama", "llama")
+    with quiet(Reporter()):
+        hf = loading._weights(place, tiny.config("llama", vocabulary=352), torch.float32, "auto", code=False,
+                              report=Reporter())
+    prompt = torch.tensor([[7, 8, 9]])
+    assert torch.allclose(hf(prompt.to(hf.device)).logits.cpu(), load32(folders("llama")).hf(prompt).logits, atol=1e-4)
+    spread = types.SimpleNamespace(hf_device_map={"model.layers.0": 0, "model.layers.1": 1, "lm_head": "cpu"})
+    assert device_name(spread) == "cuda:0 + cuda:1 + cpu"
+
+
+def test_code_of_the_model_itself_runs_only_when_allowed(tmp_path: Path, folders: Any,
+                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.setattr("sys.path", [*sys.path])
+    own = {"AutoConfig": "own.OwnConfig", "AutoModelForCausalLM": "own.OwnForCausalLM"}
+    folder = changed(folders("llama"), tmp_path / "own", model_type="specscope-own", auto_map=own)
+    (folder / "own.py").write_text(
+        "from transformers import LlamaConfig, LlamaForCausalLM\n"
+        "class OwnConfig(LlamaConfig):\n    model_type = 'specscope-own'\n"
+        "class OwnForCausalLM(LlamaForCausalLM):\n    config_class = OwnConfig\n")
+    with pytest.raises(ModelError, match="allow it with trust_remote_code"):
+        load32(folder)
+    model = load(str(folder), dtype="float32", device="cpu", trust_remote_code=True)
+    assert type(model.hf).__name__ == "OwnForCausalLM"
+    prompt = torch.tensor([[7, 8, 9]])
+    assert torch.allclose(model.hf(prompt).logits, load32(folders("llama")).hf(prompt).logits, atol=1e-4)
