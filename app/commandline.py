@@ -14,7 +14,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-VERSION = "0.1.0"
+from engine import __version__
+
 COMMANDS = {
     "fetch": "put the built-in model into the cache",
     "record": "decode one lane into a trace file",
@@ -134,7 +135,7 @@ def _window_parser() -> argparse.ArgumentParser:
         description="See, debug and prove speculative decoding, with real models.\n"
                     "Without a command, the window opens.",
         epilog=f"commands (each has its own --help):\n{commands}")
-    parser.add_argument("--version", action="version", version=f"SpecScope {VERSION}")
+    parser.add_argument("--version", action="version", version=f"SpecScope {__version__}")
     parser.add_argument("--target", metavar="T", type=_text, default=None,
                         help="builtin, a folder, a .gguf file or a Hugging Face hub id")
     parser.add_argument("--drafter", metavar="D", type=_text, nargs="+", action="extend", default=None,

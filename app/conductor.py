@@ -105,7 +105,7 @@ class Conductor(QObject):
         self._order_engine(Load(target))
 
     def estimate(self, setup: Setup, trust: bool) -> None:
-        self._order_engine(Estimate(setup.model(trust), setup.lanes()))
+        self._order_engine(Estimate(setup.model(trust), setup.lanes(), setup.prompt))
 
     def race(self, setup: Setup, trust: bool = False, start: Literal["run", "record", "round"] = "run") -> None:
         """Begin a run, in place of whatever is on screen."""

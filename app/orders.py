@@ -41,6 +41,7 @@ class Estimate:
 
     target: ModelChoice
     lanes: tuple[LaneChoice, ...]
+    prompt: str = ""
 
 
 @dataclass(frozen=True)

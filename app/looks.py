@@ -1,0 +1,54 @@
+"""What the window's own parts look like beyond the application's style sheet: top bar, form, notices."""
+
+from __future__ import annotations
+
+import re
+
+from app.theme import Theme
+
+_SHEET = """
+#topbar { background: @panel; border-bottom: 1px solid @line; }
+#brand { font-size: {16}px; font-weight: 600; color: @strong; }
+#tabs { background: @sunken; border-radius: {9}px; }
+#status { color: @dim; }
+#targetName { color: @text; }
+#exact[state="good"] { color: @good; }
+#exact[state="open"] { color: @warning; }
+#badge { color: @warning; border: 1px solid @warning; border-radius: {9}px; padding: {1}px {9}px; font-weight: 600; }
+
+#form, #formBody { background: @panel; border: none; }
+#formFrame { background: @panel; border-right: 1px solid @line; }
+#field { background: @raised; border: 1px solid transparent; border-radius: {7}px; }
+#field:hover { background: @hover; }
+#field[fault="true"] { border-color: @danger; }
+#fieldName { color: @dim; background: transparent; }
+#fieldValue { background: transparent; border: none; padding: 0; color: @text; min-height: {20}px; font-weight: 500; }
+#lane { background: @raised; border: 1px solid transparent; border-radius: {7}px; }
+#lane:hover { background: @hover; }
+#lane:focus { border-color: @focus; }
+#lane[fault="true"] { border-color: @danger; }
+#lane #field { background: @panel; }
+#lane QComboBox, #lane QLineEdit#source { background: @panel; }
+#problem { color: @danger; font-size: {12}px; }
+#prompt { font-size: {13}px; }
+
+#notice { background: @raised; border: 1px solid @strong_line; border-radius: {9}px; }
+#notice[bad="true"] { border-color: @danger; }
+#footer { color: @dim; }
+#recordingBar { background: @panel; border: 1px solid @line; border-radius: {10}px; }
+#palette { background: @panel; border: 1px solid @strong_line; border-radius: {12}px; }
+#palette QListWidget { background: transparent; border: none; outline: none; }
+#palette QListWidget::item { padding: {7}px {10}px; border-radius: {6}px; color: @text; }
+#palette QListWidget::item:selected { background: @selection; color: @selection_text; }
+#comingTitle { font-size: {26}px; font-weight: 600; color: @strong; }
+#comingLead { font-size: {15}px; color: @text; }
+#comingItem { font-size: {14}px; color: @dim; }
+QScrollArea { background: transparent; border: none; }
+QSplitter::handle:hover { background: @line; }
+"""
+
+
+def window_sheet(theme: Theme) -> str:
+    """``@role`` becomes a colour of the theme, ``{n}`` a length at its scale."""
+    sheet = re.sub(r"@(\w+)", lambda match: theme.colour(match[1]).name(), _SHEET)
+    return re.sub(r"\{(\d+)\}", lambda match: str(theme.px(float(match[1]))), sheet)

@@ -1,0 +1,88 @@
+"""The command palette: type a few letters of any action, press Return."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+
+from app.actions import Action, Actions
+
+
+def fuzzy(query: str, text: str) -> float | None:
+    """How well the letters of ``query`` appear in ``text``, in order; None if they don't. Higher is better.
+
+    Letters that start words and letters that follow each other count more; shorter texts win ties.
+    """
+    score, at = 0.0, -1
+    lowered = text.lower()
+    for letter in query.lower().replace(" ", ""):
+        found = lowered.find(letter, at + 1)
+        if found < 0:
+            return None
+        starts = found == 0 or not lowered[found - 1].isalnum()
+        score += 3 if starts else 2 if found == at + 1 else 1
+        at = found
+    return score - len(text) / 1000
+
+
+def ranked(query: str, actions: list[Action]) -> list[Action]:
+    scored = [(score, action) for action in actions if (score := fuzzy(query, _full(action))) is not None]
+    return [action for _, action in sorted(scored, key=lambda pair: -pair[0])]
+
+
+def _full(action: Action) -> str:
+    text = action.text_now() if action.text_now else action.text
+    return f"{action.menu}: {text}"
+
+
+class Palette(QDialog):
+    def __init__(self, actions: Actions, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
+        self.setObjectName("palette")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._actions = actions
+        self._usable = [a for a in actions.declared if a.enabled_when() and a.id != "help.palette"]
+        self.edit = QLineEdit()
+        self.edit.setPlaceholderText("What do you want to do?")
+        self.edit.textChanged.connect(self._filter)
+        self.edit.installEventFilter(self)
+        self.list = QListWidget()
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.itemClicked.connect(self._choose)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(10, 10, 10, 10)
+        column.addWidget(self.edit)
+        column.addWidget(self.list)
+        self.resize(min(560, parent.width() - 40), min(420, parent.height() - 80))
+        self.move(parent.mapToGlobal(QPoint((parent.width() - self.width()) // 2, 64)))
+        self._filter("")
+        self.edit.setFocus()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.edit and event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}.get(Qt.Key(event.key()))
+            if step and self.list.count():
+                self.list.setCurrentRow((self.list.currentRow() + step) % self.list.count())
+                return True
+            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+                if item := self.list.currentItem():
+                    self._choose(item)
+                return True
+        return super().eventFilter(watched, event)
+
+    def _filter(self, query: str) -> None:
+        self.list.clear()
+        for action in ranked(query, self._usable):
+            shortcut = f"    {action.shown_shortcut}" if action.shortcut else ""
+            item = QListWidgetItem(f"{_full(action)}{shortcut}")
+            item.setData(Qt.ItemDataRole.UserRole, action.id)
+            item.setToolTip(action.tip)
+            self.list.addItem(item)
+        self.list.setCurrentRow(0)
+
+    def _choose(self, item: QListWidgetItem) -> None:
+        chosen = str(item.data(Qt.ItemDataRole.UserRole))
+        self.close()
+        self._actions[chosen].trigger()

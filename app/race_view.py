@@ -1,0 +1,158 @@
+"""The Race perspective: lanes one above another, the charts below them, the legend at the foot."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QByteArray, Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from app.activity import Activity
+from app.recording_bar import RecordingBar
+from app.store import Change, Store
+from app.theme import Theme
+from widgets.acceptance_chart import AcceptanceChart
+from widgets.empty_state import EmptyState
+from widgets.hover_card import HoverCard
+from widgets.lane_card import LaneCard
+from widgets.legend import Legend
+from widgets.panel import Panel
+from widgets.race_chart import RaceChart
+
+LANE_HEIGHT = 132
+"""Least height of a lane's card; with room to spare the lanes share it, without they scroll."""
+CHART_HEIGHT = 170
+LANES, NOTHING = 0, 1
+
+
+class RaceView(QWidget):
+    run_wanted = Signal()
+
+    def __init__(self, store: Store, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._store = store
+        self._theme = theme
+        self._ghosts = True
+        self._prompt = False
+        self.cards: list[LaneCard] = []
+        self.recording_bar = RecordingBar(theme)
+        self.activity = Activity()
+
+        self._lanes = QWidget()
+        self._lane_column = QVBoxLayout(self._lanes)
+        self._lane_column.setContentsMargins(0, 0, 0, 0)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(self._lanes)
+        self.empty = EmptyState(
+            theme, "Nothing has run yet", "Choose a prompt on the left, then watch the same answer written twice: "
+            "plainly, and speculatively.", icon="lanes", action="Run")
+        self.empty.acted.connect(self.run_wanted)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(scroll)
+        self._stack.addWidget(self.empty)
+
+        self.race_chart = RaceChart(store, theme)
+        self.acceptance_chart = AcceptanceChart(store, theme)
+        self._charts = QSplitter(Qt.Orientation.Horizontal)
+        self._charts.addWidget(self.race_chart)
+        self._charts.addWidget(self.acceptance_chart)
+        self._split = QSplitter(Qt.Orientation.Vertical)
+        self._split.addWidget(self._stack)
+        self._split.addWidget(self._charts)
+        for splitter, weights in ((self._charts, (5, 3)), (self._split, (7, 3))):
+            splitter.setChildrenCollapsible(False)
+            for place, weight in enumerate(weights):
+                splitter.setStretchFactor(place, weight)
+
+        self.legend = Legend(store, theme)
+        self._foot = QHBoxLayout()
+        self._foot.addWidget(self.legend)
+        self._foot.addWidget(self.activity, 1)
+        self._column = QVBoxLayout(self)
+        self._column.addWidget(self.recording_bar)
+        self._column.addWidget(self._split, 1)
+        self._column.addLayout(self._foot)
+        self.hover_card = HoverCard(store, theme, self)
+        self._dress()
+        store.changed.connect(self._on_store)
+        self._rebuild()
+
+    # --- once a frame -------------------------------------------------------------------------------------------------
+
+    @property
+    def _panels(self) -> list[Panel]:
+        return [*self.cards, self.race_chart, self.acceptance_chart, self.legend, self.hover_card]
+
+    def refresh(self) -> None:
+        for panel in self._panels:
+            panel.refresh()
+
+    # --- looks --------------------------------------------------------------------------------------------------------
+
+    def set_theme(self, theme: Theme) -> None:
+        self._theme = theme
+        for panel in self._panels:
+            panel.set_theme(theme)
+        self.recording_bar.set_theme(theme)
+        self._dress()
+
+    def show_ghosts(self, shown: bool) -> None:
+        self._ghosts = shown
+        for card in self.cards:
+            card.set_ghosts(shown)
+
+    def show_prompt(self, shown: bool) -> None:
+        self._prompt = shown
+        for card in self.cards:
+            card.set_prompt(shown)
+
+    def state(self) -> dict[str, QByteArray]:
+        return {"lanes": self._split.saveState(), "charts": self._charts.saveState()}
+
+    def restore(self, lanes: QByteArray, charts: QByteArray) -> None:
+        self._split.restoreState(lanes)
+        self._charts.restoreState(charts)
+
+    def forget_store(self) -> None:
+        """Before the view goes."""
+        self._store.changed.disconnect(self._on_store)
+
+    # --- lanes --------------------------------------------------------------------------------------------------------
+
+    def _on_store(self, change: Change) -> None:
+        if change in ("run", "lanes"):
+            self._rebuild()
+
+    def _rebuild(self) -> None:
+        """Cards for the store's lanes. Those that are right already stay, so that nothing flickers."""
+        if [card.lane for card in self.cards] != [lane.id for lane in self._store.lanes] or not self._store.records():
+            for card in self.cards:
+                self._lane_column.removeWidget(card)
+                card.hide()
+                card.deleteLater()
+            self.cards = [self._card(lane.id) for lane in self._store.lanes]
+        self.hover_card.hide()
+        self._stack.setCurrentIndex(LANES if self.cards else NOTHING)
+
+    def _card(self, lane: str) -> LaneCard:
+        card = LaneCard(self._store, self._theme, lane)
+        card.set_ghosts(self._ghosts)
+        card.set_prompt(self._prompt)
+        card.setMinimumHeight(self._theme.px(LANE_HEIGHT))
+        card.hovered.connect(self.hover_card.show_cell)
+        self._lane_column.addWidget(card, 1)
+        return card
+
+    def _dress(self) -> None:
+        px = self._theme.px
+        self._column.setContentsMargins(px(16), px(12), px(16), px(8))
+        self._column.setSpacing(px(10))
+        self._lane_column.setSpacing(px(10))
+        self._foot.setSpacing(px(18))
+        for splitter in (self._split, self._charts):
+            splitter.setHandleWidth(px(10))
+        for card in self.cards:
+            card.setMinimumHeight(px(LANE_HEIGHT))
+        for chart in (self.race_chart, self.acceptance_chart):
+            chart.setMinimumHeight(px(CHART_HEIGHT))

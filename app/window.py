@@ -1,0 +1,355 @@
+"""The window: puts the parts together and carries out what its actions say. What runs is the conductor's affair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from PySide6.QtCore import QByteArray, QSize, Qt
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QFileDialog,
+    QMainWindow,
+    QMessageBox,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.actions import Actions
+from app.coming import COMING, ComingView
+from app.conductor import Conductor, Notice
+from app.engine_thread import Workshop
+from app.form import Form
+from app.looks import window_sheet
+from app.mishaps import details_of, explain
+from app.notice_bar import NoticeBar
+from app.orders import Estimated, Loaded
+from app.palette import Palette
+from app.race_view import RaceView
+from app.results import as_text
+from app.screenshot import save_picture
+from app.settings import Settings
+from app.setup import Setup
+from app.shortcuts_dialog import ShortcutsDialog
+from app.store import Store
+from app.theme import Theme
+from app.top_bar import PERSPECTIVES, TopBar
+from app.window_actions import declare
+from engine import __version__
+from engine.records import RunStarted
+
+PRESENT_SCALE = 1.4
+SMALLEST = QSize(960, 600)
+TRACES = "Recordings (*.spectrace *.spectrace.gz);;All files (*)"
+
+
+class Window(QMainWindow):
+    def __init__(self, settings: Settings, make_workshop: Callable[[], Workshop], theme_name: str = "") -> None:
+        super().__init__()
+        self.setWindowTitle("SpecScope")
+        self.setAcceptDrops(True)
+        self._settings = settings
+        name = theme_name or settings.text("view/theme", "dark")
+        self.theme = Theme.load(name if name in ("dark", "light") else "dark")
+        self.presenting = False
+        self.form_shown = True
+        self.ghosts = settings.flag("view/ghosts", True)
+        self.prompt_shown = settings.flag("view/prompt", False)
+        self.perspective = "race"
+        self.keep_settings = True
+        self._summary = ""
+        self._shown_started: RunStarted | None = None
+
+        self.store = Store()
+        self.conductor = Conductor(self.store, make_workshop, self)
+        self.form = Form(self.theme)
+        self.race = RaceView(self.store, self.theme)
+        self.notice = NoticeBar(self.theme)
+        self.actions_list = Actions(declare(self), self, lambda icon: self.theme.icon(icon))
+        self.top_bar = TopBar(self.theme, self.actions_list)
+        self._coming = [ComingView(self.theme, COMING[name]) for name in PERSPECTIVES if name in COMING]
+        self._build()
+        self._connect()
+        self._restore()
+
+    # --- what actions do ----------------------------------------------------------------------------------------------
+
+    @property
+    def can_run(self) -> bool:
+        return self.conductor.phase in ("idle", "over", "paused") or not self.conductor.live
+
+    @property
+    def has_records(self) -> bool:
+        return bool(self.store.records())
+
+    def run_or_continue(self) -> None:
+        if self.conductor.phase == "paused":
+            self.conductor.proceed()
+        else:
+            self._race("run")
+
+    def step(self, grain: Literal["record", "round"]) -> None:
+        if not self.conductor.active:
+            self._race(grain)
+        elif grain == "record":
+            self.conductor.step_record()
+        else:
+            self.conductor.step_round()
+
+    def _race(self, start: Literal["run", "record", "round"]) -> None:
+        if problem := self.form.problem:
+            self.show_perspective("race")
+            if not self.form_shown:
+                self.toggle_form()
+            self.form.complain()
+            self.notice.show_notice(Notice(problem))
+            return
+        self.notice.hide()
+        self.conductor.race(self.form.setup, self.form.trusted, start)
+
+    def preload(self) -> None:
+        """Have the target ready before anyone asks, and say what memory it takes."""
+        if not self.form.target.problem:
+            setup = self.form.setup
+            self.conductor.preload(setup.model(self.form.trusted))
+            self.conductor.estimate(setup, self.form.trusted)
+
+    def play(self, path: Path) -> None:
+        try:
+            self.conductor.play(path)
+        except Exception as error:
+            self.notice.show_notice(Notice(explain(error), details_of(error)))
+
+    def choose_recording(self) -> None:
+        chosen, _ = QFileDialog.getOpenFileName(self, "Open a recording", "", TRACES)
+        if chosen:
+            self.play(Path(chosen))
+
+    def save_recording(self) -> None:
+        chosen, _ = QFileDialog.getSaveFileName(self, "Save the recording", "race.spectrace.gz", TRACES)
+        if chosen:
+            self.write_recording(Path(chosen))
+
+    def write_recording(self, path: Path) -> None:
+        from engine import trace
+
+        try:
+            with trace.Writer(path) as writer:
+                for record in self.store.records():
+                    writer.write(record)
+        except Exception as error:
+            self.notice.show_notice(Notice(explain(error), details_of(error)))
+        else:
+            self.notice.show_notice(Notice(f"The recording is in {path}.", bad=False))
+
+    def choose_picture(self) -> None:
+        chosen, _ = QFileDialog.getSaveFileName(self, "Save a picture", "specscope.png", "PNG (*.png)")
+        if chosen:
+            try:
+                save_picture(self, Path(chosen))
+            except Exception as error:
+                self.notice.show_notice(Notice(explain(error), details_of(error)))
+
+    def copy_results(self) -> None:
+        QApplication.clipboard().setText(as_text(self.store))
+        self.notice.show_notice(Notice("The figures and texts of all lanes are on the clipboard.", bad=False))
+
+    def show_perspective(self, name: str) -> None:
+        self.perspective = name
+        self._pages.setCurrentIndex(PERSPECTIVES.index(name))
+        self.actions_list.refresh()
+
+    def toggle_form(self) -> None:
+        self.form_shown = not self.form_shown
+        self.form.setVisible(self.form_shown and not self.presenting)
+
+    def toggle_ghosts(self) -> None:
+        self.ghosts = not self.ghosts
+        self.race.show_ghosts(self.ghosts)
+
+    def toggle_prompt(self) -> None:
+        self.prompt_shown = not self.prompt_shown
+        self.race.show_prompt(self.prompt_shown)
+
+    def toggle_theme(self) -> None:
+        self._wear(Theme.load("light" if self.theme.dark else "dark", self.theme.scale))
+
+    def toggle_present(self) -> None:
+        self.presenting = not self.presenting
+        self.form.setVisible(self.form_shown and not self.presenting)
+        self._wear(Theme.load(self.theme.name, PRESENT_SCALE if self.presenting else 1.0))
+
+    def show_frames(self) -> None:
+        figures = self.conductor.frames.figures()
+        self.notice.show_notice(Notice(str(figures) if figures else "No frames yet.", bad=False))
+
+    def open_palette(self) -> None:
+        Palette(self.actions_list, self).show()
+
+    def open_shortcuts(self) -> None:
+        ShortcutsDialog(self.actions_list, self).show()
+
+    def show_about(self) -> None:
+        box = QMessageBox(self)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setWindowTitle("About SpecScope")
+        box.setText(f"SpecScope {__version__}")
+        box.setInformativeText("An oscilloscope and debugger for speculative decoding. Apache-2.0.\n\n"
+                               "Inter and JetBrains Mono under the Open Font License.")
+        box.show()
+
+    # --- Qt's events --------------------------------------------------------------------------------------------------
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.presenting:
+            self.actions_list["view.present"].trigger()
+        else:
+            super().keyPressEvent(event)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        for url in event.mimeData().urls():
+            if url.isLocalFile():
+                self.play(Path(url.toLocalFile()))
+                return
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Remember, tell the engine to end, and go. Whoever started the window waits for the engine."""
+        if self.keep_settings:
+            self._remember()
+        self.conductor.begin_quit()
+        event.accept()
+
+    # --- putting it together ------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self._split = QSplitter(Qt.Orientation.Horizontal)
+        self._split.setHandleWidth(1)
+        self._split.addWidget(self.form)
+        self._split.addWidget(self.race)
+        self._split.setStretchFactor(1, 1)
+        self._split.setCollapsible(1, False)
+        self._split.setSizes([292, 1300])
+        self.form.setMinimumWidth(250)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self._split)
+        for view in self._coming:
+            self._pages.addWidget(view)
+            view.to_race.connect(lambda: self.show_perspective("race"))
+        strip = QVBoxLayout()
+        strip.setContentsMargins(12, 8, 12, 0)
+        strip.addWidget(self.notice)
+        body = QWidget()
+        column = QVBoxLayout(body)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.top_bar)
+        column.addLayout(strip)
+        column.addWidget(self._pages, 1)
+        self.setCentralWidget(body)
+        self.setMinimumSize(SMALLEST)
+        self._wear(self.theme)
+
+    def _connect(self) -> None:
+        self.conductor.changed.connect(self._on_change)
+        self.conductor.began.connect(self._on_began)
+        self.conductor.noticed.connect(self.notice.show_notice)
+        self.conductor.loaded.connect(self._on_loaded)
+        self.conductor.estimated.connect(self._on_estimate)
+        self.conductor.frame.connect(self._on_frame)
+        self.form.settled.connect(lambda: self.conductor.estimate(self.form.setup, self.form.trusted))
+        self.race.run_wanted.connect(self.run_or_continue)
+        self.race.activity.cancelled.connect(self.conductor.cancel_loading)
+        self.race.recording_bar.replay_wanted.connect(self.conductor.replay)
+
+    def _on_frame(self) -> None:
+        if self._shown_started is None:
+            self._show_target()
+        self.race.refresh()
+
+    def _on_began(self) -> None:
+        self._shown_started = None
+        self._show_target()
+
+    def _on_change(self) -> None:
+        conductor = self.conductor
+        hint = "hover a token for p, q and its draw" if self.has_records else ""
+        self.race.activity.show_loading(conductor.loading, hint)
+        if conductor.recording is not None:
+            self.race.recording_bar.show_recording(conductor.recording.name, self._started(),
+                                                   over=conductor.phase == "over")
+        else:
+            self.race.recording_bar.hide()
+        self.actions_list.refresh()
+
+    def _on_loaded(self, loaded: Loaded) -> None:
+        self._summary = loaded.summary
+        self._show_target()
+
+    def _on_estimate(self, estimate: Estimated) -> None:
+        self.form.memory.show_estimate(estimate)
+
+    def _started(self) -> RunStarted | None:
+        return next((lane.started for lane in self.store.lanes if lane.started is not None), None)
+
+    def _show_target(self) -> None:
+        self._shown_started = self._started()
+        self.top_bar.show_target(self._shown_started, self._summary)
+        if self._shown_started is not None:
+            self._on_change()
+
+    def _wear(self, theme: Theme) -> None:
+        self.theme = theme
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            theme.apply(application)
+        self.setStyleSheet(window_sheet(theme))
+        self.top_bar.set_theme(theme)
+        self.form.set_theme(theme)
+        self.race.set_theme(theme)
+        self.notice.set_theme(theme)
+        for view in self._coming:
+            view.set_theme(theme)
+        self.actions_list.reload_icons()
+
+    def _restore(self) -> None:
+        settings = self._settings
+        self.resize(1440, 860)
+        self.restoreGeometry(settings.state("window/geometry"))
+        self._split.restoreState(settings.state("window/split"))
+        self.race.restore(settings.state("race/lanes"), settings.state("race/charts"))
+        self.race.show_ghosts(self.ghosts)
+        self.race.show_prompt(self.prompt_shown)
+        setup = settings.setup() or self._first_setup()
+        self.form.show_setup(setup)
+        name = settings.text("view/perspective", "race")
+        self.show_perspective(name if name in PERSPECTIVES else "race")
+        if settings.notice:
+            self.notice.show_notice(Notice(settings.notice))
+
+    def _first_setup(self) -> Setup:
+        from app.examples import load_examples
+
+        examples = {example.id: example.prompt for example in load_examples()}
+        return Setup(prompt=examples.get("code_edit", ""))
+
+    def _remember(self) -> None:
+        settings = self._settings
+        states: dict[str, QByteArray] = {
+            "window/geometry": self.saveGeometry(), "window/split": self._split.saveState()}
+        states |= {f"race/{key}": state for key, state in self.race.state().items()}
+        for key, state in states.items():
+            settings.put(key, state)
+        settings.put("view/theme", self.theme.name)
+        settings.put("view/perspective", self.perspective)
+        settings.put("view/ghosts", self.ghosts)
+        settings.put("view/prompt", self.prompt_shown)
+        settings.put_setup(self.form.setup)
+        settings.save()

@@ -1,0 +1,72 @@
+"""The declarations of all that a person can do in the window, in the order of the menus."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from app.actions import Action
+from app.top_bar import PERSPECTIVES
+
+if TYPE_CHECKING:
+    from app.window import Window
+
+
+def declare(window: Window) -> tuple[Action, ...]:
+    conductor = window.conductor
+
+    def can_step() -> bool:
+        return conductor.phase != "preparing"
+
+    def run_text() -> str:
+        return "Continue" if conductor.phase == "paused" else "Run"
+
+    def shows(name: str) -> bool:
+        return window.perspective == name
+
+    perspectives = tuple(
+        Action(f"perspective.{name}", name.capitalize(), partial(window.show_perspective, name), "View",
+               f"Ctrl+{place}", tip=f"The {name.capitalize()} perspective",
+               checked_when=partial(shows, name))
+        for place, name in enumerate(PERSPECTIVES, start=1))
+    return (
+        Action("run.run", "Run", window.run_or_continue, "Run", "Ctrl+Return", "play",
+               "Decode the prompt in every lane, or go on", enabled_when=lambda: window.can_run, text_now=run_text),
+        Action("run.pause", "Pause", conductor.pause, "Run", "F6", "pause", "Hold everything where it is",
+               enabled_when=lambda: conductor.phase == "running"),
+        Action("run.step_record", "Step", lambda: window.step("record"), "Run", "F11", "step",
+               "One record: a draft token, the verification, one judgement, or the commit", enabled_when=can_step),
+        Action("run.step_round", "Round", lambda: window.step("round"), "Run", "F10", "round",
+               "One whole round of one lane", enabled_when=can_step),
+        Action("run.stop", "Stop", conductor.stop, "Run", "Ctrl+.", "stop", "End the run; what was written stays",
+               enabled_when=lambda: conductor.active),
+        Action("run.replay", "Replay recording", conductor.replay, "Run", "Ctrl+R", "restart",
+               "Play the recording again from its start", enabled_when=lambda: conductor.recording is not None),
+        Action("file.open", "Open recording…", window.choose_recording, "File", "Ctrl+O", "folder",
+               "Play a .spectrace file"),
+        Action("file.save", "Save recording…", window.save_recording, "File", "Ctrl+S", "record",
+               "Keep all records of this run in a .spectrace file", enabled_when=lambda: window.has_records),
+        Action("file.picture", "Save picture…", window.choose_picture, "File", "Ctrl+Shift+S", "download",
+               "The window as it is, as PNG"),
+        Action("file.copy", "Copy results", window.copy_results, "File", "Ctrl+Shift+C", "copy",
+               "A table of all lanes' figures, and their texts, to the clipboard",
+               enabled_when=lambda: window.has_records),
+        Action("file.quit", "Quit", window.close, "File", "Ctrl+Q"),
+        *perspectives,
+        Action("view.form", "Form", window.toggle_form, "View", "Ctrl+B", tip="Show or hide the form on the left",
+               checked_when=lambda: window.form_shown),
+        Action("view.ghosts", "Rejected drafts", window.toggle_ghosts, "View", "Ctrl+G", "ghost",
+               "Show rejected drafts as ghosts in the token streams", checked_when=lambda: window.ghosts),
+        Action("view.prompt", "Prompt in the lanes", window.toggle_prompt, "View", "Ctrl+Shift+G",
+               tip="Show the prompt before the output in the token streams",
+               checked_when=lambda: window.prompt_shown),
+        Action("view.theme", "Light or dark", window.toggle_theme, "View", "Ctrl+T", "sun", "Switch the theme"),
+        Action("view.present", "Present", window.toggle_present, "View", "F5", "present",
+               "For an audience: no form, larger text. Esc leaves", checked_when=lambda: window.presenting),
+        Action("view.frames", "Frame times", window.show_frames, "View",
+               tip="How long the last frames took, against the 16 ms there are"),
+        Action("help.palette", "Command palette", window.open_palette, "Help", "Ctrl+Shift+P", "search",
+               "Find any action by a few letters"),
+        Action("help.shortcuts", "Keyboard shortcuts", window.open_shortcuts, "Help", "F1", "info"),
+        Action("help.about", "About SpecScope", window.show_about, "Help"),
+    )

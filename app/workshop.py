@@ -1,0 +1,122 @@
+"""What the engine thread works with: the models it has loaded, and the races it runs with them.
+
+Imported on the engine thread only: this is where torch and transformers come in, behind a window that already plays.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+
+from app.orders import Estimate, Estimated, LaneChoice, Load, Loaded, Loading, ModelChoice, Race, Report
+from engine import models
+from engine.errors import Cancelled, SpecScopeError
+from engine.models import Model, Progress
+from engine.race import LanePlan, race
+from engine.records import Record, RunFinished, Totals
+from engine.settings import DrafterSettings
+
+TYPICAL_PROMPT = 256
+"""Tokens, for a memory estimate before there is a tokenizer to count with."""
+
+_Tell = Callable[[Loading], None]
+_Cancelled = Callable[[], bool]
+
+
+class LoadedModels:
+    """Keeps what the current race needs and nothing else: two targets at once might not fit."""
+
+    def __init__(self) -> None:
+        self._models: dict[ModelChoice, Model] = {}
+
+    def keep_only(self, wanted: set[ModelChoice]) -> None:
+        for choice in set(self._models) - wanted:
+            del self._models[choice]
+        gc.collect()
+
+    def get(self, choice: ModelChoice, tell: _Tell, cancelled: _Cancelled) -> Model:
+        if choice not in self._models:
+            def progress(step: Progress) -> None:
+                tell(Loading(step.stage, step.done, step.total or 0, step.unit))
+
+            self._models[choice] = models.load(
+                choice.source, dtype=choice.dtype, device=choice.device, revision=choice.revision,
+                trust_remote_code=choice.trust_remote_code, progress=progress, cancelled=cancelled)
+        return self._models[choice]
+
+    def loaded(self, choice: ModelChoice) -> Model | None:
+        return self._models.get(choice)
+
+
+class EngineWorkshop:
+    def __init__(self) -> None:
+        self._models = LoadedModels()
+
+    def load(self, order: Load, tell: _Tell, cancelled: _Cancelled) -> Loaded:
+        return self._target(order.target, tell, cancelled)[1]
+
+    def estimate(self, order: Estimate) -> Estimated:
+        target = order.target
+        loaded = self._models.loaded(target)
+        settings = [lane.settings for lane in order.lanes]
+        try:
+            plan = models.estimate(
+                target.source, [lane.drafter for lane in settings],
+                prompt_tokens=len(loaded.encode(order.prompt, chat=False)) if loaded else TYPICAL_PROMPT,
+                max_new_tokens=max(lane.max_new_tokens for lane in settings), dtype=target.dtype,
+                device=target.device, revision=target.revision, trust_remote_code=target.trust_remote_code)
+        except SpecScopeError as error:
+            return Estimated(order, str(error), None, fits=False)
+        # What is loaded already isn't among what is free.
+        free = plan.free + (plan.weights if loaded else 0)
+        return Estimated(order, plan.sentence(), plan.total / free if free else None, fits=plan.total <= free)
+
+    def race(self, order: Race, tell: _Tell, cancelled: _Cancelled, by_record: Callable[[], bool]
+             ) -> Iterator[Record | Report]:
+        drafters = {lane.settings.drafter.model: _drafter_choice(order.target, lane.settings.drafter)
+                    for lane in order.lanes if lane.settings.drafter.kind == "model"}
+        self._models.keep_only({order.target, *drafters.values()})
+        target, loaded = self._target(order.target, tell, cancelled)
+        yield loaded
+        drafts, faults = self._drafters(drafters, tell, cancelled)
+        lanes = list(order.lanes)
+        for lane in order.lanes:
+            if fault := faults.get(lane.settings.drafter.model):
+                lanes.remove(lane)
+                yield _failed(order.run, lane, fault)
+        tell(Loading("Checking whether rows are bit-exact here"))
+        prompt = target.encode(order.prompt, chat=order.chat)
+        plans = [LanePlan(lane.lane, lane.settings) for lane in lanes]
+        yield from race(target, prompt, plans, run=order.run, models=drafts, by_record=by_record)
+
+    def _target(self, choice: ModelChoice, tell: _Tell, cancelled: _Cancelled) -> tuple[Model, Loaded]:
+        if self._models.loaded(choice) is None:
+            self._models.keep_only(set())
+        model = self._models.get(choice, tell, cancelled)
+        info = model.info
+        return model, Loaded(choice, info.name, f"{info.name} · {info.dtype} · {info.device}")
+
+    def _drafters(self, choices: dict[str, ModelChoice], tell: _Tell, cancelled: _Cancelled
+                  ) -> tuple[dict[str, Model], dict[str, SpecScopeError]]:
+        """The draft models by the names given; those that can't be loaded cost their own lanes only."""
+        drafts: dict[str, Model] = {}
+        faults: dict[str, SpecScopeError] = {}
+        for name, choice in choices.items():
+            try:
+                drafts[name] = self._models.get(choice, tell, cancelled)
+            except Cancelled:
+                raise
+            except SpecScopeError as error:
+                faults[name] = error
+        return drafts, faults
+
+
+def _drafter_choice(target: ModelChoice, drafter: DrafterSettings) -> ModelChoice:
+    """Beside the target, in its precision; other people's code only as far as the target's is trusted."""
+    return ModelChoice(source=drafter.model, dtype=target.dtype, device=target.device,
+                       trust_remote_code=target.trust_remote_code)
+
+
+def _failed(run: str, lane: LaneChoice, fault: SpecScopeError) -> RunFinished:
+    return RunFinished(run=run, lane=lane.lane, reason="error", message=str(fault), text="", totals=Totals(),
+                       details=fault.details)
