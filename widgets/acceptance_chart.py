@@ -21,7 +21,7 @@ class AcceptanceChart(Card):
         super().__init__(store, theme, parent)
         self._title = CardTitle(theme, "Acceptance by draft position", "accepted ÷ tested")
         self._empty = EmptyState(theme, "No draft was tested yet", "Plain decoding drafts nothing: add a drafter lane.")
-        self._plot = Plot(theme, self._hover)
+        self._plot = Plot(theme, self._hover, self.mark_dirty)
         self._bars: dict[str, pg.BarGraphItem] = {}
         self._grid: list[pg.InfiniteLine] = []
         self._positions = 0
@@ -84,7 +84,7 @@ class AcceptanceChart(Card):
     def _step_positions(self, count: int) -> None:
         if count != self._positions:
             self._positions = count
-            self._plot.setRange(xRange=(0.4, max(count, 4) + 0.6), yRange=(0, 1.04), padding=0)
+            self._plot.setRange(xRange=(0.4, max(count, 4) + 0.6), yRange=(0, 1.06), padding=0)
             every = 1 if count <= 16 else 4
             self._plot.set_ticks("bottom", [(i, str(i)) for i in range(1, count + 1) if i % every == 0 or i == 1])
 

@@ -7,17 +7,18 @@ from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QMouseEvent, QPen
+from PySide6.QtGui import QMouseEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
 from widgets.protocols import ThemeView
 
 
 class Plot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
-    """``on_hover`` is told where the mouse is, in the units of the axes, or None."""
+    """``on_hover`` is told where the mouse is, in the units of the axes, or None; ``on_resize`` that sizes changed."""
 
-    def __init__(self, theme: ThemeView, on_hover: Callable[[QPointF | None], None],
+    def __init__(self, theme: ThemeView, on_hover: Callable[[QPointF | None], None], on_resize: Callable[[], None],
                  parent: QWidget | None = None) -> None:
+        self._on_resize = on_resize
         super().__init__(parent, useOpenGL=False)
         self._on_hover = on_hover
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -50,6 +51,10 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         point = self.view.mapSceneToView(self.mapToScene(event.position().toPoint()))
         self._on_hover(point)
         super().mouseMoveEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        super().resizeEvent(event)
+        self._on_resize()
 
     def leaveEvent(self, event: QEvent) -> None:
         self._on_hover(None)

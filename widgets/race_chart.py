@@ -25,7 +25,7 @@ class RaceChart(Card):
         super().__init__(store, theme, parent)
         self._title = CardTitle(theme, "Tokens over each lane's own clock", "steeper is faster; prefill included")
         self._empty = EmptyState(theme, "No tokens yet", "Each lane draws its line here once it commits.")
-        self._plot = Plot(theme, self._hover)
+        self._plot = Plot(theme, self._hover, self.mark_dirty)
         self._plot.plotItem.showGrid(x=False, y=False)
         self._lines: dict[str, pg.PlotCurveItem] = {}
         self._ends: dict[str, pg.ScatterPlotItem] = {}
@@ -82,7 +82,7 @@ class RaceChart(Card):
 
     def _add_lane(self, lane: LaneView) -> pg.PlotCurveItem:
         look = self.theme.lane_look(lane.look)
-        width = 2.0 * self.theme.scale if not lane.plain else 1.5 * self.theme.scale
+        width = 2.4 * self.theme.scale if not lane.plain else 1.5 * self.theme.scale
         line = pg.PlotCurveItem(pen=pg.mkPen(look.colour, width=width), antialias=True)
         end = pg.ScatterPlotItem(size=self.theme.px(9), pen=None, brush=look.colour,
                                  symbol=swatch_path(look.shape, QRectF(-0.5, -0.5, 1, 1)))
@@ -106,7 +106,7 @@ class RaceChart(Card):
         if (span, height) == self._ranges:
             return
         self._ranges = (span, height)
-        self._plot.setRange(xRange=(0, span * 1.22), yRange=(0, height), padding=0)
+        self._plot.setRange(xRange=(0, span * 1.22), yRange=(0, height * 1.06), padding=0)
         heights = ticks(height, 4)
         self._plot.set_ticks("left", [(value, f"{value:,.0f}") for value in heights])
         self._plot.set_ticks("bottom", [(value, f"{value:g} s") for value in ticks(span, 6)])

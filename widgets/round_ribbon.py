@@ -82,9 +82,9 @@ class RoundRibbon(Panel, QWidget):
         starts, ends, span = self._spans(lane)
         zoom = self.width() / span
         if len(starts):
-            blocks = float(lane.round_table[:, 2:8].sum())
-            width = zoom * float((ends - starts).sum())
-            if width / max(blocks, 1.0) >= MIN_BLOCK:
+            blocks = lane.totals.drafted + lane.totals.rounds
+            width = zoom * float(ends[-1] - starts[0])
+            if width / blocks >= MIN_BLOCK:
                 self._paint_blocks(painter, lane, starts * zoom, ends * zoom)
             elif width / len(starts) >= MIN_BAR:
                 self._paint_bars(painter, lane, starts * zoom, ends * zoom)

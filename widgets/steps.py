@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-_STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
+_STEPS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 
 def step_up(value: float, least: float = 1.0) -> float:

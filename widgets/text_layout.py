@@ -36,6 +36,10 @@ _SHAPED = re.compile(
 _WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 
 
+OPEN = 2**62
+"""A line whose end no cell has decided yet: the last one."""
+
+
 class Fragment(NamedTuple):
     """A piece of one cell's text on one line."""
 
@@ -66,7 +70,7 @@ class Line:
     places: list[Place] = field(default_factory=list)
     """Where each fragment starts, so that a word can be carried over to the next line."""
     shaped: bool = False
-    decided_by: int = 2**62
+    decided_by: int = OPEN
     """The cell that made the line end here."""
 
 
@@ -214,7 +218,7 @@ def pieces(cell: CellView) -> Iterator[str]:
     if not text:
         # A part of a character, or the end token: it adds no text but is a token all the same.
         yield cell.label if cell.label.startswith("<") else ""
-    elif kind not in COMMITTED:
+    elif kind not in COMMITTED and not (text.isascii() and text.isprintable() and "   " not in text):
         text = text.replace("\r\n", NEWLINE).replace("\n", NEWLINE).replace("\t", "⇥")
         yield _visible(_SPACES.sub("  ", text))  # a ghost's indentation would push the real text away
     elif kind == "prompt":

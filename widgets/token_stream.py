@@ -25,7 +25,7 @@ from widgets.protocols import CellView, LaneView, StoreView, ThemeView
 from widgets.text_layout import Line, TextLayout
 from widgets.token_painter import TokenPainter
 
-LAYOUT_BUDGET = 4000
+LAYOUT_BUDGET = 3000
 """Cells laid out in one frame at most: after a resize a very long stream comes back over a few frames."""
 
 
@@ -163,18 +163,26 @@ class TokenStream(Panel, QAbstractScrollArea):
         unit, height = self._painter.unit, self._painter.line_height
         painter.translate(unit, 0)
         outlined = self._outlined()
-        caret = lane.committed[-1] if lane.committed and lane.status == "running" else None
         first = self.verticalScrollBar().value()
         for row, line in enumerate(lines[first : first + self._rows()]):
-            self._painter.paint_line(painter, line, row * height, lane.cells, outlined, caret)
+            self._painter.paint_line(painter, line, row * height, lane.cells, lane.settled)
+            if outlined is not None:
+                self._painter.paint_outline(painter, line, row * height, *outlined)
         last = len(lines) - 1 - first
-        if caret is not None and not lines[-1].fragments and 0 <= last < self._rows():
-            self._painter.paint_caret(painter, 0, last * height)
+        if lane.status == "running" and lane.committed and 0 <= last < self._rows():
+            self._painter.paint_caret(painter, self._caret_x(lane, lines[-1]), last * height)
         if self._ring:
             painter.translate(-unit, 0)
             painter.setPen(self.theme.colour("focus"))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(QRectF(self.viewport().rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
+
+    def _caret_x(self, lane: LaneView, line: Line) -> float:
+        """Behind the newest committed token, before drafts in flight."""
+        newest = lane.committed[-1]
+        behind = [right for (_, right), fragment in zip(self._painter.spans(line), line.fragments, strict=True)
+                  if fragment.cell <= newest]
+        return max(behind, default=0.0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         if self._text_width() != self._layout.width:
