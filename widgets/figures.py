@@ -92,7 +92,7 @@ class ElidedLabel(QLabel):
             self.update()
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(0 if self._yields else min(self.sizeHint().width(), 320), self.fontMetrics().height())
+        return QSize(0 if self._yields else min(self.sizeHint().width(), 180), self.fontMetrics().height())
 
     def sizeHint(self) -> QSize:
         metrics = self.fontMetrics()

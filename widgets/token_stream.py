@@ -217,7 +217,10 @@ class TokenStream(Panel, QAbstractScrollArea):
                 self.store.deselect()
             else:
                 self.select_cell(index)
-        super().mousePressEvent(event)
+        event.accept()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        event.accept()
 
     def viewportEvent(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Leave:

@@ -1,0 +1,297 @@
+"""Cards, ribbon, charts, legend, hover card: what they say, and that they say it in both themes and all sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.store import LaneSpec, Store
+from app.theme import Theme
+from engine.records import RunFinished, Totals
+from tests.widgets.conftest import Fill
+from tests.widgets.fake_run import DRAFT, LOOKUP, PLAIN, SKIP, WIDE
+from widgets.acceptance_chart import AcceptanceChart
+from widgets.empty_state import EmptyState
+from widgets.hover_card import HoverCard, rows
+from widgets.lane_card import LaneCard
+from widgets.legend import Legend
+from widgets.panel import Panel
+from widgets.race_chart import MOST_POINTS, RaceChart, spread, thinned
+from widgets.round_ribbon import RoundRibbon, describe
+from widgets.steps import step_up, ticks
+
+
+def show(qtbot: QtBot, widget: QWidget, width: int = 900, height: int = 220) -> None:
+    qtbot.addWidget(widget)
+    widget.resize(width, height)
+    widget.show()
+    for _ in range(3):
+        QApplication.processEvents()
+        if isinstance(widget, Panel):
+            widget.refresh()
+
+
+# Panel
+
+
+def test_a_panel_works_only_when_seen_and_only_when_something_changed(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    class Counting(Panel, QWidget):
+        synced = 0
+
+        def sync(self) -> None:
+            self.synced += 1
+
+    store = fill(LOOKUP)
+    widget = Counting()
+    widget.init_panel(store, theme)
+    qtbot.addWidget(widget)
+    widget.refresh()
+    assert widget.synced == 0
+    widget.show()
+    widget.refresh()
+    widget.refresh()
+    assert widget.synced == 1
+    store.select("ngram", position=23)
+    widget.refresh()
+    widget.mark_dirty()
+    widget.refresh()
+    assert widget.synced == 3
+
+
+# Lane card
+
+
+def test_a_lane_card_shows_figures_with_their_formulas(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    store = fill(PLAIN, LOOKUP)
+    card = LaneCard(store, theme, "ngram")
+    show(qtbot, card)
+    totals = store.lane("ngram").totals
+    assert card._speed.value == f"{totals.tokens_per_second:.1f}"
+    assert card._speedup.value == f"{store.speedup('ngram'):.2f}×"
+    assert card._acceptance.value == f"{totals.acceptance_rate:.2f}"
+    assert card._mean.value == f"{totals.mean_committed_length:.2f}"
+    for figure in card._figures:
+        assert "=" in figure.toolTip()
+    assert "accepted drafts ÷ tested drafts" in card._acceptance.toolTip()
+    assert "draft utilisation" in card._acceptance.toolTip()
+    assert card._body.currentWidget() is card.stream
+
+
+def test_a_lane_card_waits_reads_and_fails_in_words(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    store = Store()
+    store.begin("run-1", [LaneSpec("skip", "Layer skip", "half of the layers")])
+    card = LaneCard(store, theme, "skip")
+    show(qtbot, card)
+    assert card._notice.text() == "Waits for its turn."
+    assert card._speedup.value == "–"
+    store.append(RunFinished(run="run-1", lane="skip", reason="error", message="Layer 31 is not there. Choose 0 to 29.",
+                             text="", totals=Totals(), details="layers: 30"))
+    card.refresh()
+    assert card._body.currentWidget() is card._failure
+    card._failure.findChild(QPushButton).click()
+    assert QGuiApplication.clipboard().text() == "Layer 31 is not there. Choose 0 to 29.\n\nlayers: 30"
+
+
+@pytest.mark.parametrize(("width", "height"), [(620, 100), (700, 130), (980, 150), (3000, 600)])
+def test_a_lane_card_fits_where_it_must(qtbot: QtBot, theme: Theme, fill: Fill, width: int, height: int) -> None:
+    card = LaneCard(fill(PLAIN, LOOKUP), theme, "ngram")
+    show(qtbot, card, width, height)
+    assert card.size().height() == height
+    for part in (card._speed, card._speedup, card.ribbon):
+        assert part.isVisible()
+        assert card.rect().contains(part.geometry())
+    assert card._acceptance.isVisible() == (width >= 700)
+
+
+def test_a_lane_card_passes_on_what_is_under_the_mouse(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    card = LaneCard(fill(PLAIN, LOOKUP), theme, "ngram")
+    show(qtbot, card)
+    with qtbot.waitSignal(card.hovered) as told:
+        card.stream.hovered.emit(None, QPoint(1, 2))
+    assert told.args == ["ngram", None, QPoint(1, 2)]
+
+
+# Ribbon
+
+
+def test_the_ribbon_finds_and_selects_rounds(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    store = fill(PLAIN, LOOKUP)
+    ribbon = RoundRibbon(store, theme, "ngram")
+    show(qtbot, ribbon, 900, 16)
+    span = step_up(store.longest_clock * 1.02, 0.5)
+    for summary in store.lane("ngram").rounds:
+        middle = summary.start + summary.seconds.total / 2
+        assert ribbon.round_at(middle / span * ribbon.width()) is summary
+    assert ribbon.round_at(1) is None  # still prefilling
+    chosen = store.lane("ngram").rounds[5]
+    x = round((chosen.start + chosen.seconds.total / 2) / span * ribbon.width())
+    qtbot.mouseClick(ribbon, Qt.MouseButton.LeftButton, pos=QPoint(x, 8))
+    assert (store.selection.round, store.selection.position) == (5, None)
+    ribbon.grab()
+    assert f"{chosen.k} drafted, {chosen.tested} tested, {chosen.accepted} accepted" in describe(chosen)
+
+
+@pytest.mark.parametrize("scale", ["clock", "tokens"])
+@pytest.mark.parametrize(("limit", "width"), [(40, 1200), (300, 600), (30_000, 900)])
+def test_the_ribbon_paints_few_and_many_rounds(qtbot: QtBot, theme: Theme, fill: Fill, scale: str, limit: int,
+                                               width: int) -> None:
+    store = fill(WIDE, limit=limit, detail=False)
+    ribbon = RoundRibbon(store, theme, "wide")
+    ribbon.set_scale(scale)
+    show(qtbot, ribbon, width, 16)
+    image = ribbon.grab().toImage()
+    green = theme.colour("accepted").rgb()
+    assert any(image.pixelColor(x, y).rgb() == green for x in range(image.width()) for y in range(image.height()))
+
+
+def test_the_ribbon_refuses_another_scale(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    ribbon = RoundRibbon(fill(LOOKUP), theme, "ngram")
+    qtbot.addWidget(ribbon)
+    with pytest.raises(ValueError, match="clock or tokens"):
+        ribbon.set_scale("metres")
+
+
+# Charts
+
+
+def test_the_race_chart_draws_each_lane_to_its_end(qtbot: QtBot, theme: Theme, light: Theme, fill: Fill) -> None:
+    store = fill(PLAIN, LOOKUP, SKIP)
+    chart = RaceChart(store, theme)
+    show(qtbot, chart, 800, 260)
+    for lane in store.lanes:
+        x, y = chart._lines[lane.id].getData()
+        assert (x[-1], y[-1]) == (lane.clock, lane.totals.committed)
+        assert chart._labels[lane.id].isVisible()
+    chart._hover(QPointF(1.0, 10.0))
+    assert chart._figures.isVisible()
+    assert "Prompt lookup" in chart._figures.toPlainText()
+    chart._hover(None)
+    assert not chart._figures.isVisible()
+    chart.set_theme(light)
+    chart.refresh()
+    chart.grab()
+    store.begin("run-2", [LaneSpec("ngram", "Prompt lookup")])
+    chart.refresh()
+    assert chart._pages.currentWidget() is chart._empty
+
+
+def test_the_race_charts_ranges_grow_in_steps(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    store = fill(LOOKUP, until=1.0)
+    chart = RaceChart(store, theme)
+    show(qtbot, chart, 800, 260)
+    seen = {chart._ranges}
+    everything = fill(LOOKUP).records()
+    for record in everything[len(store.records()):]:
+        store.append(record)
+        chart.refresh()
+        seen.add(chart._ranges)
+    assert len(seen) < 14
+
+
+def test_labels_are_moved_apart_within_bounds() -> None:
+    assert spread([1.0, 1.1, 1.2], 1.0, 0.5, 9.5) == pytest.approx([1.0, 2.0, 3.0])
+    assert spread([9.0, 9.1, 9.2], 1.0, 0.5, 9.5) == pytest.approx([7.5, 8.5, 9.5])
+    assert spread([], 1.0, 0.0, 1.0) == []
+
+
+def test_thinned_lines_keep_both_ends() -> None:
+    x = np.arange(10_000.0)
+    a, b = thinned(x, 2 * x)
+    assert len(a) == MOST_POINTS
+    assert (a[0], b[-1]) == (0.0, 2 * 9999.0)
+    few, _ = thinned(x[:5], x[:5])
+    assert few.base is None  # a copy: the buffer grows on
+
+
+def test_acceptance_by_draft_position(qtbot: QtBot, theme: Theme, light: Theme, fill: Fill) -> None:
+    store = fill(PLAIN, LOOKUP, DRAFT)
+    chart = AcceptanceChart(store, theme)
+    show(qtbot, chart, 500, 260)
+    assert set(chart._bars) == {"ngram", "draft"}
+    lane = store.lane("ngram")
+    heights = chart._bars["ngram"].opts["height"]
+    assert heights == pytest.approx(lane.accepted_at / lane.tested_at)
+    chart._hover(QPointF(1.1, 0.5))
+    assert f"= {lane.accepted_at[0]} ÷ {lane.tested_at[0]}" in chart._figures.toPlainText()
+    chart._hover(QPointF(99.0, 0.5))
+    assert not chart._figures.isVisible()
+    chart.set_theme(light)
+    chart.refresh()
+    chart.grab()
+
+
+def test_acceptance_says_so_when_there_is_nothing(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    chart = AcceptanceChart(fill(PLAIN), theme)
+    show(qtbot, chart)
+    assert chart._pages.currentWidget() is chart._empty
+
+
+# Hover card, legend, empty state
+
+
+def test_the_hover_card_spells_out_the_judgement(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    lane = fill(DRAFT).lane("draft")
+    told = {}
+    for cell in lane.cells[1:]:
+        told.setdefault(cell.kind, {row.name: row for row in rows(lane, cell)})
+    assert "→ accept" in told["accepted"]["draw"].formula
+    assert "→ reject" in told["rejected"]["draw"].formula
+    assert "residual" in told["correction"]["draw"].formula
+    assert "q" not in told["bonus"]
+    assert "draw" not in told["void"]
+    assert "ms in all" in told["bonus"]["round"].formula
+
+
+def test_the_hover_card_of_a_greedy_run_names_the_targets_choice(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    lane = fill(LOOKUP, temperature=0.0).lane("ngram")
+    rejected = next(cell for cell in lane.cells if cell.kind == "rejected")
+    row = {row.name: row for row in rows(lane, rejected)}["greedy"]
+    assert lane.token_text(rejected.best) in row.formula
+
+
+def test_the_hover_card_stays_inside_the_window(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    store = fill(DRAFT)
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(700, 500)
+    window.show()
+    card = HoverCard(store, theme, window)
+    cell = store.lane("draft").cells[5]
+    for corner in (QPoint(0, 0), QPoint(699, 0), QPoint(0, 499), QPoint(699, 499)):
+        card.show_cell("draft", cell, window.mapToGlobal(corner))
+        assert card.isVisible()
+        assert window.rect().contains(card.geometry())
+    window.grab()
+    card.show_cell("draft", None, QPoint())
+    assert not card.isVisible()
+
+
+def test_the_legend_shows_every_mark(qtbot: QtBot, theme: Theme, light: Theme) -> None:
+    legend = Legend(Store(), theme)
+    show(qtbot, legend, 900, 40)
+    assert set(legend.boxes()) >= {"accepted", "rejected", "correction", "bonus"}
+    legend.set_theme(light)
+    legend.grab()
+
+
+def test_an_empty_state_says_what_to_do(qtbot: QtBot, theme: Theme) -> None:
+    empty = EmptyState(theme, "No lanes yet", "Add a way to draft.", "lanes", "Add a lane")
+    show(qtbot, empty)
+    with qtbot.waitSignal(empty.acted):
+        qtbot.mouseClick(empty._button, Qt.MouseButton.LeftButton)
+    empty.set_text("No lanes")
+    assert not empty._button.isVisible()
+
+
+# Steps
+
+
+def test_steps_and_ticks() -> None:
+    assert [step_up(v) for v in (0.2, 1.0, 1.01, 4.9, 10.0, 81, 8001)] == [1, 1, 1.2, 5, 10, 100, 10_000]
+    assert ticks(5.0, 5) == [0, 1, 2, 3, 4, 5]
+    assert ticks(250, 4) == [0, 100, 200]
+    assert ticks(0.5, 5) == pytest.approx([0, 0.1, 0.2, 0.3, 0.4, 0.5])
