@@ -39,11 +39,12 @@ class LaneCard(Card):
         self._small = (self._rounds, self._acceptance, self._mean)
         self._figures = (*self._small, self._speed, self._speedup)
         self._failure = _Failure(theme)
+        self._failure.hide()
         self._notice = QLabel()
         self._notice.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._notice.setWordWrap(True)
         self._body = QStackedWidget()
-        for page in (self.stream, self._notice, self._failure):
+        for page in (self.stream, self._notice):
             self._body.addWidget(page)
         self._lay_out()
         self.restyle()
@@ -78,18 +79,20 @@ class LaneCard(Card):
         self.ribbon.mark_dirty()
 
     def _show_body(self, lane: LaneView) -> None:
-        page: QWidget = self.stream
-        if lane.status == "failed":
-            page = self._failure
+        """Tokens, as soon as there are any; a failure is told above them, so that none is hidden by it."""
+        failed = lane.status == "failed"
+        self._failure.setVisible(failed)
+        if failed:
             self._failure.show_failure(lane.message or "It failed, and nothing is known of why.", lane.details)
-        elif not lane.committed and len(lane.cells) <= (lane.started is not None and bool(lane.started.prompt_text)):
+        page: QWidget = self.stream
+        if not lane.committed and len(lane.cells) <= (lane.started is not None and bool(lane.started.prompt_text)):
             page = self._notice
             self._notice.setText({
-                "waiting": "Waits for its turn.", "prefilling": "Reads the prompt …",
+                "waiting": "Waits for its turn.", "prefilling": "Reads the prompt …", "failed": "",
                 "running": "The first token is on its way …", "stopped": "Stopped before its first token.",
             }.get(lane.status, "It ended without a token."))
         self._body.setCurrentWidget(page)
-        words = "" if page is self._notice else lane_figures.status(lane)
+        words = "" if page is self._notice and not failed else lane_figures.status(lane)
         self._status.set_whole(words)
         self._status.setVisible(bool(words))
 
@@ -123,6 +126,7 @@ class LaneCard(Card):
         self._body.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         self._column = QVBoxLayout(self)
         self._column.addLayout(self._header)
+        self._column.addWidget(self._failure)
         self._column.addWidget(self._body, 1)
         self._column.addWidget(self.ribbon)
 

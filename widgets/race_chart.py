@@ -82,7 +82,8 @@ class RaceChart(Card):
 
     def _add_lane(self, lane: LaneView) -> pg.PlotCurveItem:
         look = self.theme.lane_look(lane.look)
-        width = 2.4 * self.theme.scale if not lane.plain else 1.5 * self.theme.scale
+        # The pen is cosmetic: it counts in device pixels.
+        width = (1.6 if lane.plain else 2.4) * self.theme.scale * self.devicePixelRatioF()
         line = pg.PlotCurveItem(pen=pg.mkPen(look.colour, width=width), antialias=True)
         end = pg.ScatterPlotItem(size=self.theme.px(9), pen=None, brush=look.colour,
                                  symbol=swatch_path(look.shape, QRectF(-0.5, -0.5, 1, 1)))

@@ -91,9 +91,21 @@ def test_a_lane_card_waits_reads_and_fails_in_words(qtbot: QtBot, theme: Theme, 
     store.append(RunFinished(run="run-1", lane="skip", reason="error", message="Layer 31 is not there. Choose 0 to 29.",
                              text="", totals=Totals(), details="layers: 30"))
     card.refresh()
-    assert card._body.currentWidget() is card._failure
+    assert card._failure.isVisible()
     card._failure.findChild(QPushButton).click()
     assert QGuiApplication.clipboard().text() == "Layer 31 is not there. Choose 0 to 29.\n\nlayers: 30"
+
+
+def test_a_lane_that_fails_midway_keeps_its_tokens_in_view(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    store = fill(PLAIN, LOOKUP, until=1.0)
+    card = LaneCard(store, theme, "ngram")
+    show(qtbot, card)
+    assert not card._failure.isVisible()
+    store.append(RunFinished(run="run-1", lane="ngram", reason="error", message="Out of memory.", text="",
+                             totals=store.lane("ngram").totals))
+    card.refresh()
+    assert card._failure.isVisible()
+    assert card._body.currentWidget() is card.stream
 
 
 @pytest.mark.parametrize(("width", "height"), [(620, 100), (700, 130), (980, 150), (3000, 600)])
