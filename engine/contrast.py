@@ -38,7 +38,8 @@ class Reduced:
 
 def entropy(p: torch.Tensor) -> torch.Tensor:
     """−Σ p ln p, a row; 0 ln 0 = 0."""
-    return -torch.linalg.vecdot(p, p.clamp_min(torch.finfo(p.dtype).tiny).log())
+    total: torch.Tensor = torch.linalg.vecdot(p, p.clamp_min(torch.finfo(p.dtype).tiny).log())
+    return -total
 
 
 def reduce(p: torch.Tensor, q: torch.Tensor | None, drafts: torch.Tensor, final: torch.Tensor) -> Reduced:

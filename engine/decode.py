@@ -35,7 +35,10 @@ def decode(target: Runner, drafter: Drafter, seq: Transcript, judge: Judge, log:
     as it is made, at the price of a synchronisation."""
     prompt = seq.tokens[:-1]  # the newest token's keys and values are always computed by the next round
     watch = target.stopwatch()
-    begin, _, filled, _ = watch.mark(), target.prefill(prompt), watch.mark(), drafter.prefill(prompt)
+    begin = watch.mark()
+    target.prefill(prompt)
+    filled = watch.mark()
+    drafter.prefill(prompt)
     done = watch.mark()
     judge.commit(seq.tokens)
     target.wait()

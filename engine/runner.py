@@ -52,7 +52,7 @@ class Stopwatch:
     def mark(self) -> int:
         """Set a mark; returns its number."""
         if self._cuda:
-            event = torch.cuda.Event(enable_timing=True)
+            event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
             event.record()
             self._marks.append(event)
         else:
@@ -62,7 +62,7 @@ class Stopwatch:
     def between(self, first: int, second: int) -> float:
         """Seconds from one mark to another."""
         a, b = self._marks[first], self._marks[second]
-        return a.elapsed_time(b) / 1000 if self._cuda else b - a
+        return float(a.elapsed_time(b) / 1000 if self._cuda else b - a)
 
 
 def fetch(*tensors: torch.Tensor) -> list[NDArray[Any]]:

@@ -96,7 +96,7 @@ def most_probable(p: torch.Tensor, count: int, *, lower_first: bool = True) -> t
         return torch.topk(_keys(p, lower_first), count).indices
     # The ``count`` most probable tokens lie in the ``count`` chunks with the most probable best tokens (equal ones: the
     # lower chunk), so two short searches find what one over the whole vocabulary would.
-    chunks = p.unflatten(-1, (-1, CHUNK))
+    chunks = p.reshape(*p.shape[:-1], -1, CHUNK)
     where = torch.topk(_keys(chunks.amax(-1), True), count).indices.sort(-1).values
     few = chunks.gather(-2, where[..., None].expand(*where.shape, CHUNK)).flatten(-2)
     index = torch.topk(_keys(few, True), count).indices
@@ -137,7 +137,7 @@ def best(scores: torch.Tensor) -> torch.Tensor:
     """(R,) the largest score's token, the lowest id on ties (``argmax`` promises the first)."""
     if scores.shape[-1] % CHUNK:
         return scores.argmax(-1)
-    chunks = scores.unflatten(-1, (-1, CHUNK))  # two short searches: an argmax is far slower than a maximum
+    chunks = scores.reshape(len(scores), -1, CHUNK)  # two short searches: an argmax is far slower than a maximum
     where = chunks.amax(-1).argmax(-1)
     return where * CHUNK + chunks[torch.arange(len(scores), device=scores.device), where].argmax(-1)
 

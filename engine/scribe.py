@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.drafters.base import Draft
 from engine.records import (
@@ -44,7 +45,7 @@ class Scribe:
     def row_words(self, rows: Sequence[Contrast]) -> Iterator[Record]:
         return self._new_words(np.concatenate([row.ids for row in rows])) if rows else iter(())
 
-    def _new_words(self, ids: np.ndarray) -> Iterator[Record]:  # type: ignore[type-arg]
+    def _new_words(self, ids: NDArray[np.integer]) -> Iterator[Record]:
         new = np.unique(ids[~self._known[ids]])
         if len(new):
             self._known[new] = True

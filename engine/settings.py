@@ -75,8 +75,9 @@ class DrafterSettings(msgspec.Struct, frozen=True, kw_only=True):
     min_n: int = 1
     max_n: int = 4
     """For ``ngram``: suffix lengths tried, longest first."""
-    match: Literal["latest", "earliest"] = "latest"
-    """For ``ngram``: which earlier occurrence of the suffix is continued."""
+    match: Literal["latest", "earliest"] = "earliest"
+    """For ``ngram``: which earlier occurrence of the suffix is continued. The earliest is most often the text that is
+    being edited or quoted, the latest the copy of it."""
     skip: tuple[int, ...] = ()
     """For ``layer-skip``: indices of the target's layers left out; empty: the method's default."""
 

@@ -1,0 +1,61 @@
+"""A workshop for tests: made-up records in the order of a race, optional waits and faults, no model."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+from app.orders import Estimate, Estimated, Load, Loaded, Loading, Race, Report
+from engine.errors import Cancelled, ModelError
+from engine.records import Exactness, Record, TargetInfo
+from tests.widgets import fake_run
+
+INFO = TargetInfo(name="test data, no model", parameters=1_000_000, layers=2, vocabulary=100, context=512,
+                  dtype="bfloat16", device="cpu", fingerprint="0")
+CHECKED = Exactness(invariant=True, padded=False, width_checked=11, width_limit=11, row_difference=0.0,
+                    sentence="bit-exact here (widths 1 to 11 compared)")
+METHODS = {"none": fake_run.PLAIN, "ngram": fake_run.LOOKUP, "layer-skip": fake_run.SKIP, "model": fake_run.DRAFT}
+
+
+class FakeWorkshop:
+    def __init__(self, *, pace: float = 0.0, limit: int = 40, endless_load: bool = False, fault: str = "") -> None:
+        self.pace = pace
+        self.limit = limit
+        self.endless_load = endless_load
+        self.fault = fault
+        self.closed = threading.Event()
+        """The race's generator was closed or ran out."""
+        self.by_record: list[bool] = []
+
+    def load(self, order: Load, tell: Callable[[Loading], None], cancelled: Callable[[], bool]) -> Loaded:
+        self._wait(tell, cancelled)
+        return Loaded(order.target, INFO, CHECKED)
+
+    def estimate(self, order: Estimate) -> Estimated:
+        return Estimated(order, "test data: weights 1 MB", 0.25)
+
+    def race(self, order: Race, tell: Callable[[Loading], None], cancelled: Callable[[], bool],
+             by_record: Callable[[], bool]) -> Iterator[Record | Report]:
+        try:
+            self._wait(tell, cancelled)
+            yield Loaded(order.target, INFO, CHECKED)
+            if self.fault:
+                raise ModelError(self.fault, details="test details")
+            methods = [dataclasses.replace(METHODS[lane.settings.drafter.kind], lane=lane.lane)
+                       for lane in order.lanes]
+            for record in fake_run.race(methods, run=order.run, limit=self.limit):
+                if self.pace:
+                    time.sleep(self.pace)
+                self.by_record.append(by_record())
+                yield record
+        finally:
+            self.closed.set()
+
+    def _wait(self, tell: Callable[[Loading], None], cancelled: Callable[[], bool]) -> None:
+        tell(Loading("Loading test data", 1, 4, "steps"))
+        while self.endless_load:
+            if cancelled():
+                raise Cancelled("cancelled")
+            time.sleep(0.005)

@@ -1,0 +1,238 @@
+"""The window from start to end: runs, recordings, faults, looks, and leaving."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.conductor import DRAIN_SECONDS, Notice
+from app.settings import Settings
+from app.setup import Setup
+from app.window import Window
+from engine import trace
+from engine.records import Committed
+from tests.app.fake_workshop import FakeWorkshop
+from tests.widgets import fake_run
+
+MakeWindow = Callable[..., Window]
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    path = tmp_path / "race.spectrace.gz"
+    with trace.Writer(path) as writer:
+        for record in fake_run.race(limit=12, forward=0.01):
+            writer.write(record)
+    return path
+
+
+def phase(window: Window, wanted: str) -> Callable[[], None]:
+    def check() -> None:
+        assert window.conductor.phase == wanted
+    return check
+
+
+def test_a_run_from_start_to_end(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = make_window()
+    assert [card.lane for card in window.race.cards] == []
+    window.actions_list["run.run"].trigger()
+    assert [card.lane for card in window.race.cards] == ["0", "1", "2"]
+    qtbot.waitUntil(phase(window, "over"))
+    assert {lane.status for lane in window.store.lanes} == {"finished"}
+    assert "test data" in window.top_bar.target.full_text
+    assert "bit-exact here" in window.top_bar.exact.text() or "test data" in window.top_bar.exact.text()
+    window.copy_results()
+    assert "Prompt lookup" in QApplication.clipboard().text()
+    QApplication.clipboard().clear()
+
+
+def test_step_pause_continue_stop(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = make_window(FakeWorkshop(pace=0.001, limit=300))
+    actions = window.actions_list
+    actions["run.step_round"].trigger()
+    qtbot.waitUntil(phase(window, "paused"))
+    assert sum(isinstance(r, Committed) for r in window.store.records()) == 1
+    assert actions["run.run"].text() == "Continue"
+    assert not actions["run.pause"].isEnabled()
+    before = len(window.store.records())
+    actions["run.step_record"].trigger()
+    qtbot.waitUntil(lambda: len(window.store.records()) == before + 1)
+    qtbot.waitUntil(phase(window, "paused"))
+    actions["run.run"].trigger()
+    qtbot.waitUntil(lambda: len(window.store.records()) > before + 20)
+    actions["run.pause"].trigger()
+    qtbot.waitUntil(phase(window, "paused"))
+    actions["run.stop"].trigger()
+    qtbot.waitUntil(phase(window, "over"))
+    assert {lane.status for lane in window.store.lanes} == {"stopped"}
+    assert actions["run.run"].text() == "Run"
+
+
+def test_running_again_drops_the_late_records(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = make_window(FakeWorkshop(pace=0.001, limit=60))
+    window.run_or_continue()
+    qtbot.waitUntil(lambda: len(window.store.records()) > 10)
+    old = window.store.run
+    window.conductor.stop()
+    window._race("run")
+    assert window.store.run != old
+    qtbot.waitUntil(phase(window, "over"), timeout=10_000)
+    assert {record.run for record in window.store.records()} == {window.store.run}
+
+
+def test_a_fault_is_said_and_the_window_goes_on(make_window: MakeWindow, qtbot: QtBot) -> None:
+    workshop = FakeWorkshop(fault="The model is upside down; turn it.")
+    window = make_window(workshop)
+    window.run_or_continue()
+    qtbot.waitUntil(phase(window, "over"))
+    assert window.notice.sentence == "The model is upside down; turn it."
+    assert not window.notice.isHidden()
+    assert {lane.message for lane in window.store.lanes} == {"The model is upside down; turn it."}
+    workshop.fault = ""
+    window.run_or_continue()
+    qtbot.waitUntil(lambda: all(lane.status == "finished" for lane in window.store.lanes))
+    assert window.notice.isHidden()
+
+
+def test_a_form_that_cannot_run_says_why(make_window: MakeWindow) -> None:
+    window = make_window()
+    window.form.show_setup(Setup(prompt=""))
+    window.toggle_form()
+    window.run_or_continue()
+    assert "prompt is empty" in window.notice.sentence
+    assert window.form.isVisible()
+    assert window.conductor.phase == "idle"
+
+
+def test_a_recording_plays_is_marked_and_plays_again(make_window: MakeWindow, qtbot: QtBot, recording: Path) -> None:
+    window = make_window()
+    window.play(recording)
+    bar = window.race.recording_bar
+    assert not bar.isHidden()
+    assert [lane.plain for lane in window.store.lanes] == [True, False, False]
+    qtbot.waitUntil(phase(window, "over"))
+    assert {lane.status for lane in window.store.lanes} == {"finished"}
+    count = len(window.store.records())
+    qtbot.mouseClick(bar._replay, Qt.MouseButton.LeftButton)
+    assert window.conductor.phase == "running"
+    window.conductor.pause()
+    window.conductor.step_round()
+    qtbot.waitUntil(phase(window, "paused"))
+    window.conductor.proceed()
+    qtbot.waitUntil(phase(window, "over"))
+    assert len(window.store.records()) == count
+    window._race("run")
+    assert bar.isHidden()
+    qtbot.waitUntil(phase(window, "over"))
+
+
+def test_recordings_that_cannot_be_read(make_window: MakeWindow, qtbot: QtBot, recording: Path, tmp_path: Path) -> None:
+    window = make_window()
+    window.play(tmp_path / "nowhere.spectrace")
+    assert "nowhere.spectrace" in window.notice.sentence
+    (tmp_path / "bad.spectrace").write_bytes(b"\x00\x01\x02")
+    window.play(tmp_path / "bad.spectrace")
+    assert "bad.spectrace" in window.notice.sentence
+    cut = tmp_path / "cut.spectrace.gz"
+    cut.write_bytes(recording.read_bytes()[:-400])
+    window.play(cut)
+    qtbot.waitUntil(phase(window, "over"))
+    assert "cut.spectrace" in window.notice.sentence
+    assert len(window.store.records()) > 3
+
+
+def test_saving_what_ran(make_window: MakeWindow, qtbot: QtBot, tmp_path: Path) -> None:
+    window = make_window()
+    window.run_or_continue()
+    qtbot.waitUntil(phase(window, "over"))
+    window.write_recording(tmp_path / "saved.spectrace.gz")
+    assert len(list(trace.read(tmp_path / "saved.spectrace.gz"))) == len(window.store.records())
+    window.write_recording(tmp_path / "no" / "folder.spectrace")
+    assert "can't be written" in window.notice.sentence
+
+
+def test_present_and_escape(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = make_window()
+    window.actions_list["view.present"].trigger()
+    assert window.theme.scale > 1
+    assert not window.form.isVisible()
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert window.theme.scale == 1
+    assert window.form.isVisible()
+
+
+def test_perspectives_are_honest(make_window: MakeWindow) -> None:
+    window = make_window()
+    for name in ("debug", "lab", "learn", "race"):
+        window.actions_list[f"perspective.{name}"].trigger()
+        assert window.perspective == name
+        assert window.actions_list[f"perspective.{name}"].isChecked()
+
+
+def test_it_remembers(make_window: MakeWindow) -> None:
+    window = make_window()
+    setup = msgspec.structs.replace(window.form.setup, prompt="Remember me", seed=11)
+    window.form.show_setup(setup)
+    window.toggle_theme()
+    window.toggle_ghosts()
+    name = window.theme.name
+    window.close()
+    again = make_window()
+    assert again.form.setup == setup
+    assert again.theme.name == name
+    assert again.ghosts is False
+    assert Settings().setup() == setup
+
+
+def test_a_crowd_of_records_never_takes_the_frame(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = make_window()
+    window.conductor._run = window.store.run = "crowd"
+    records = fake_run.race(run="crowd", limit=3000)
+    window.conductor._outbox.extend(records)
+    began = time.perf_counter()
+    window.conductor._tick()
+    assert time.perf_counter() - began < 10 * DRAIN_SECONDS
+    assert 0 < len(window.store.records()) < len(records)
+    qtbot.waitUntil(lambda: len(window.store.records()) == len(records), timeout=20_000)
+
+
+def test_closing_mid_run_and_mid_load(make_window: MakeWindow, qtbot: QtBot) -> None:
+    running = FakeWorkshop(pace=0.001, limit=5000)
+    window = make_window(running)
+    window.run_or_continue()
+    qtbot.waitUntil(lambda: len(window.store.records()) > 5)
+    window.close()
+    window.close()
+    assert window.conductor.finish_quit(5.0)
+    assert running.closed.is_set()
+    other = make_window(FakeWorkshop(endless_load=True))
+    other.preload()
+    qtbot.wait(50)
+    other.close()
+    assert other.conductor.finish_quit(5.0)
+
+
+def test_loading_shows_and_can_be_called_off(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = make_window(FakeWorkshop(endless_load=True))
+    window.preload()
+    qtbot.waitUntil(lambda: window.conductor.loading is not None)
+    assert "Loading test data" in window.race.activity._text.full_text
+    qtbot.mouseClick(window.race.activity._cancel, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: window.conductor.loading is None)
+
+
+def test_notices_can_be_copied_and_dismissed(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = make_window()
+    window.notice.show_notice(Notice("It broke.", "because"))
+    qtbot.mouseClick(window.notice._copy, Qt.MouseButton.LeftButton)
+    assert QApplication.clipboard().text() == "It broke.\n\nbecause"
+    QApplication.clipboard().clear()
+    qtbot.mouseClick(window.notice._close, Qt.MouseButton.LeftButton)
+    assert window.notice.isHidden()
