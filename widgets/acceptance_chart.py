@@ -17,6 +17,8 @@ GROUP = 0.78
 
 
 class AcceptanceChart(Card):
+    PAUSE = 0.1
+
     def __init__(self, store: StoreView, theme: ThemeView, parent: QWidget | None = None) -> None:
         super().__init__(store, theme, parent)
         self._title = CardTitle(theme, "Acceptance by draft position", "accepted ÷ tested")
@@ -33,15 +35,16 @@ class AcceptanceChart(Card):
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
         self._pages.addWidget(self._plot)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(theme.px(16), theme.px(12), theme.px(14), theme.px(6))
-        layout.setSpacing(theme.px(4))
+        layout = self._column = QVBoxLayout(self)
         layout.addWidget(self._title)
         layout.addWidget(self._pages, 1)
         self.setAccessibleName("acceptance by draft position: accepted over tested")
         self.restyle()
 
     def restyle(self) -> None:
+        px = self.theme.px
+        self._column.setContentsMargins(px(16), px(12), px(12), px(6))
+        self._column.setSpacing(px(4))
         self._title.set_theme(self.theme)
         self._empty.set_theme(self.theme)
         self._plot.dress(self.theme)

@@ -30,8 +30,10 @@ class Figure(QWidget):
 
     def set(self, value: str, tooltip: str, tone: str = "text") -> None:
         if (value, tone) != (self.value, self.tone):
+            before = self.sizeHint()
             self.value, self.tone = value, tone
-            self.updateGeometry()
+            if self.sizeHint() != before:  # else the digits change and nothing moves
+                self.updateGeometry()
             self.update()
         if tooltip != self.toolTip():
             self.setToolTip(tooltip)
@@ -111,9 +113,13 @@ class Swatch(QWidget):
 
     def __init__(self, theme: ThemeView, look: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._shown: tuple[ThemeView, int] | None = None
         self.set_look(theme, look)
 
     def set_look(self, theme: ThemeView, look: int) -> None:
+        if self._shown == (theme, look):
+            return
+        self._shown = (theme, look)
         self._look = theme.lane_look(look)
         self.setFixedSize(theme.px(14), theme.px(14))
         self.update()

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QSt
 from widgets import lane_figures
 from widgets.card import Card
 from widgets.figures import ElidedLabel, Figure, Swatch
+from widgets.panel import lane_version
 from widgets.protocols import LaneView, StoreView, ThemeView
 from widgets.round_ribbon import RoundRibbon
 from widgets.token_stream import TokenStream
@@ -46,6 +47,7 @@ class LaneCard(Card):
         self._body = QStackedWidget()
         for page in (self.stream, self._notice):
             self._body.addWidget(page)
+        self._arranged: tuple[bool, float] | None = None
         self._lay_out()
         self.restyle()
 
@@ -62,6 +64,10 @@ class LaneCard(Card):
         self.stream.refresh()
         self.ribbon.refresh()
 
+    def version(self) -> object:
+        plain = self.store.plain
+        return lane_version(self.store, self.lane), plain.revision if plain is not None else 0
+
     def sync(self) -> None:
         lane = self.store.lane(self.lane)
         if lane is None:
@@ -76,7 +82,6 @@ class LaneCard(Card):
             figure.set(shown.value, shown.tooltip, shown.tone)
         self._show_body(lane)
         self._arrange()
-        self.ribbon.mark_dirty()
 
     def _show_body(self, lane: LaneView) -> None:
         """Tokens, as soon as there are any; a failure is told above them, so that none is hidden by it."""
@@ -138,6 +143,9 @@ class LaneCard(Card):
         for figure in self._small:
             figure.setVisible(not narrow and not (lane is not None and lane.plain and figure is not self._rounds))
         tight = self.height() < px(190)
+        if (tight, self.theme.scale) == self._arranged:
+            return
+        self._arranged = (tight, self.theme.scale)
         self._column.setContentsMargins(px(18), px(6 if tight else 12), px(14), px(8 if tight else 14))
         self._column.setSpacing(px(2 if tight else 8))
 

@@ -21,6 +21,8 @@ MOST_POINTS = 240
 
 
 class RaceChart(Card):
+    PAUSE = 0.1
+
     def __init__(self, store: StoreView, theme: ThemeView, parent: QWidget | None = None) -> None:
         super().__init__(store, theme, parent)
         self._title = CardTitle(theme, "Tokens over each lane's own clock", "steeper is faster; prefill included")
@@ -43,15 +45,16 @@ class RaceChart(Card):
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
         self._pages.addWidget(self._plot)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(theme.px(16), theme.px(12), theme.px(10), theme.px(6))
-        layout.setSpacing(theme.px(4))
+        layout = self._column = QVBoxLayout(self)
         layout.addWidget(self._title)
         layout.addWidget(self._pages, 1)
         self.setAccessibleName("race chart: committed tokens over each lane's own seconds")
         self.restyle()
 
     def restyle(self) -> None:
+        px = self.theme.px
+        self._column.setContentsMargins(px(16), px(12), px(12), px(6))
+        self._column.setSpacing(px(4))
         self._title.set_theme(self.theme)
         self._empty.set_theme(self.theme)
         self._plot.dress(self.theme)
@@ -65,8 +68,8 @@ class RaceChart(Card):
     # Once a frame
 
     def sync(self) -> None:
-        lanes = [lane for lane in self.store.lanes if len(lane.seconds)]
-        if not any(lane.committed for lane in lanes):
+        lanes = [lane for lane in self.store.lanes if lane.committed]
+        if not lanes:
             self._pages.setCurrentWidget(self._empty)
             return
         self._pages.setCurrentWidget(self._plot)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QImage, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from widgets.panel import Panel
+from widgets.panel import Panel, lane_version
 from widgets.protocols import LaneView, RoundView, StoreView, ThemeView
 from widgets.steps import step_up
 
@@ -49,13 +49,21 @@ class RoundRibbon(Panel, QWidget):
     def sizeHint(self) -> QSize:
         return QSize(400, self.theme.px(16))
 
+    def version(self) -> object:
+        if self._scale == "tokens":
+            return self.store.revision
+        return lane_version(self.store, self.lane), self._clock_span()
+
     # Geometry
+
+    def _clock_span(self) -> float:
+        return step_up(self.store.longest_clock * 1.02, 0.5)
 
     def _spans(self, lane: LaneView) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Start and end of each round, and the whole span, in one unit."""
         table = lane.round_table
         if self._scale == "clock":
-            return table[:, 0], table[:, 0] + table[:, 1], step_up(self.store.longest_clock * 1.02, 0.5)
+            return table[:, 0], table[:, 0] + table[:, 1], self._clock_span()
         ends = np.cumsum(table[:, 2:8].sum(axis=1) + 0.5)
         longest = max((_units(other) for other in self.store.lanes), default=0.0)
         return np.concatenate([[0.0], ends[:-1]]), ends, step_up(longest * 1.02, 20.0)

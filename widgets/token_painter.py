@@ -121,7 +121,7 @@ class TokenPainter:
     def paint_caret(self, painter: QPainter, x: float, top: float) -> None:
         """Where the next token will go."""
         y, height = self._box_range(top)
-        painter.fillRect(QRectF(x, y, self.unit, height), self._strong)
+        painter.fillRect(QRectF(x - 0.5 * self.unit, y, self.unit, height), self._strong)
 
     def _paint_texts(self, painter: QPainter, line: Line, kinds: list[str], baseline: float) -> None:
         painter.setFont(self.font)

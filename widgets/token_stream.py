@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from widgets.marks import WORDS
-from widgets.panel import Panel
+from widgets.panel import Panel, lane_version
 from widgets.protocols import CellView, LaneView, StoreView, ThemeView
 from widgets.text_layout import Line, TextLayout
 from widgets.token_painter import TokenPainter
@@ -78,6 +78,9 @@ class TokenStream(Panel, QAbstractScrollArea):
         self._relayout()
 
     # Once a frame
+
+    def version(self) -> object:
+        return lane_version(self.store, self.lane)
 
     def sync(self) -> None:
         lane = self.store.lane(self.lane)

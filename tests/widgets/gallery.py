@@ -168,6 +168,12 @@ def race_1080(theme: Theme) -> QWidget:
     return whole_race(theme)
 
 
+@scene(1920, 1080)
+def race_hall(theme: Theme) -> QWidget:
+    """As shown to a lecture hall."""
+    return whole_race(Theme.load(theme.name, 1.5))
+
+
 def whole_race(theme: Theme) -> QWidget:
     store = store_of(PLAIN, LOOKUP, SKIP, until=4.4)
     page = QWidget()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
@@ -60,6 +62,37 @@ def test_a_panel_works_only_when_seen_and_only_when_something_changed(qtbot: QtB
     widget.mark_dirty()
     widget.refresh()
     assert widget.synced == 3
+
+
+def test_records_of_other_lanes_leave_a_lane_alone(qtbot: QtBot, theme: Theme, fill: Fill,
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    store = fill(PLAIN, LOOKUP, SKIP, until=2.0)
+    card = LaneCard(store, theme, "ngram")
+    show(qtbot, card)
+    synced: list[str] = []
+    for part in (card, card.stream, card.ribbon):
+        monkeypatch.setattr(part, "sync", partial(synced.append, type(part).__name__))
+    others = fill(PLAIN, LOOKUP, SKIP, until=2.2).records()[len(store.records()):]
+    store.extend(record for record in others if record.lane == "skip")
+    card.refresh()
+    assert synced == []
+    store.extend(record for record in others if record.lane == "ngram")
+    card.refresh()
+    assert synced == ["LaneCard", "TokenStream", "RoundRibbon"]
+
+
+def test_charts_take_a_breath_between_records(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    store = fill(PLAIN, LOOKUP, until=2.0)
+    chart = RaceChart(store, theme)
+    show(qtbot, chart)
+    before = chart._lines["ngram"].getData()[0][-1]
+    store.extend(fill(PLAIN, LOOKUP).records()[len(store.records()):])
+    for _ in range(5):
+        chart.refresh()
+    assert chart._lines["ngram"].getData()[0][-1] == before
+    qtbot.wait(120)
+    chart.refresh()
+    assert chart._lines["ngram"].getData()[0][-1] == store.lane("ngram").clock
 
 
 # Lane card
@@ -187,6 +220,7 @@ def test_the_race_chart_draws_each_lane_to_its_end(qtbot: QtBot, theme: Theme, l
     chart.refresh()
     chart.grab()
     store.begin("run-2", [LaneSpec("ngram", "Prompt lookup")])
+    chart.mark_dirty()
     chart.refresh()
     assert chart._pages.currentWidget() is chart._empty
 
@@ -199,6 +233,7 @@ def test_the_race_charts_ranges_grow_in_steps(qtbot: QtBot, theme: Theme, fill: 
     everything = fill(LOOKUP).records()
     for record in everything[len(store.records()):]:
         store.append(record)
+        chart.mark_dirty()
         chart.refresh()
         seen.add(chart._ranges)
     assert len(seen) < 14
