@@ -154,7 +154,7 @@ class HoverCard(Panel, QFrame):
         assert self._cell is not None
         metrics = QFontMetricsF(self._mono)
         label, ink = self._shown_label(), self._inks[self._cell.kind]
-        unit = max(1.0, round(self._mono.pixelSize() / 8))
+        unit = max(1.0, round(self._mono.pixelSize() / 7.5))
         box = QRectF(left, top + 2, metrics.horizontalAdvance(label) + 8, metrics.height())
         paint_ground(painter, box, ink, 1.5 * unit)
         painter.setFont(self._mono)

@@ -49,7 +49,7 @@ class Legend(Panel, QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        unit = max(1.0, round(self._font.pixelSize() / 8))
+        unit = max(1.0, round(self._font.pixelSize() / 7.5))
         for kind, box in self.boxes().items():
             ink = self._inks[kind]
             paint_ground(painter, box, ink, 1.5 * unit)

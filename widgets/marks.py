@@ -67,9 +67,9 @@ def paint_sign(painter: QPainter, kind: str, box: QRectF, ink: Ink, unit: float)
         painter.setPen(QPen(ink.mark, max(1.0, unit / 2), Qt.PenStyle.DotLine))
         painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 2 * unit, 2 * unit)
     elif kind == "correction":
-        paint_turn(painter, QPointF(box.left() + 2.5 * unit, box.top() - 0.2 * unit), 1.9 * unit, ink.mark)
+        paint_turn(painter, QPointF(box.left() + 2.5 * unit, box.top()), 1.7 * unit, ink.mark)
     elif kind == "bonus":
-        paint_plus(painter, QPointF(box.left() + 2.5 * unit, box.top() - 0.2 * unit), 2.0 * unit, ink.mark)
+        paint_plus(painter, QPointF(box.left() + 2.5 * unit, box.top()), 1.8 * unit, ink.mark)
 
 
 def paint_turn(painter: QPainter, centre: QPointF, radius: float, colour: QColor) -> None:

@@ -27,9 +27,9 @@ class TokenPainter:
         self.ascent = metrics.ascent()
         self.text_height = metrics.height()
         self.line_height = round(1.4 * self.text_height)
-        self._headroom = round(0.24 * self.text_height)
+        self._headroom = round(0.26 * self.text_height)
         """Above each token's ground, where the signs of corrections and bonuses stand."""
-        self.unit = max(1.0, round(self.font.pixelSize() / 8))
+        self.unit = max(1.0, round(self.font.pixelSize() / 7.5))
         self._metrics = metrics
         self._inks = inks(theme)
         self._strong = theme.colour("strong")
