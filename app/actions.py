@@ -22,6 +22,8 @@ class Action:
     callback: Callable[[], object]
     menu: str
     shortcut: str = ""
+    short: str = ""
+    """For a button, where the text is too long."""
     icon: str = ""
     tip: str = ""
     """One sentence, when the text alone doesn't say it."""
@@ -93,6 +95,8 @@ class Actions(QObject):
         if action.shortcut:
             made.setShortcut(QKeySequence(action.shortcut))
             made.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
+        if action.short:
+            made.setIconText(action.short)
         if action.icon:
             made.setIcon(self._icon_of(action.icon))
         made.setCheckable(action.checked_when is not None)

@@ -6,7 +6,7 @@ import datetime
 import itertools
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -27,7 +27,6 @@ from app.orders import (
     Load,
     Loaded,
     Loading,
-    ModelChoice,
     Pause,
     Paused,
     Quit,
@@ -40,7 +39,7 @@ from app.orders import (
 from app.player import Player
 from app.setup import Setup
 from app.store import LaneSpec, Store
-from engine.records import Record
+from engine.records import Committed, Record, RunStarted
 
 FRAME_MS = 16
 DRAIN_SECONDS = 0.006
@@ -83,7 +82,9 @@ class Conductor(QObject):
         self._outbox: Outbox = deque()
         self._thread = EngineThread(make_workshop, self._outbox)
         self._thread_started = False
+        self._quitting = False
         self._run = ""
+        self._estimated: Estimate | None = None
         self._numbers = itertools.count(1)
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -101,17 +102,23 @@ class Conductor(QObject):
     def active(self) -> bool:
         return self.phase in ("preparing", "running", "paused")
 
-    def preload(self, target: ModelChoice) -> None:
-        self._order_engine(Load(target))
+    def preload(self, setup: Setup, trust: bool = False) -> None:
+        """Say what the models need, then have the target ready before anyone asks for it."""
+        self.estimate(setup, trust)
+        self._order_engine(Load(setup.model(trust), setup.lanes()))
 
-    def estimate(self, setup: Setup, trust: bool) -> None:
-        self._order_engine(Estimate(setup.model(trust), setup.lanes(), setup.prompt))
+    def estimate(self, setup: Setup, trust: bool = False) -> None:
+        order = Estimate(setup.model(trust), setup.lanes(), setup.prompt)
+        if order != self._estimated:
+            self._estimated = order
+            self._order_engine(order)
 
     def race(self, setup: Setup, trust: bool = False, start: Literal["run", "record", "round"] = "run") -> None:
         """Begin a run, in place of whatever is on screen."""
         self._leave_current()
         self._run = f"{datetime.datetime.now():%Y%m%d-%H%M%S}-{next(self._numbers)}"
         lanes = setup.lanes()
+        self.estimate(setup, trust)
         self.store.begin(self._run, [
             LaneSpec(lane.lane, lane.settings.drafter.label, plain=lane.settings.drafter.kind == "none")
             for lane in lanes])
@@ -129,17 +136,19 @@ class Conductor(QObject):
         self._leave_current()
         source = iter(records)
         try:
-            first = next(source, None)
+            opening = _opening(source)
         except Exception as error:
             self._fail(error)
             return
-        if first is None:
+        if not opening:
             self.noticed.emit(Notice(f"The recording {path.name} holds no records."))
             return
         self.recording = path
-        self._player = Player(itertools.chain([first], source))
-        self._run = first.run
-        self.store.begin(first.run, [])
+        self._player = Player(itertools.chain(opening, source))
+        self._run = opening[0].run
+        self.store.begin(self._run, [
+            LaneSpec(record.lane, record.title, record.about, plain=record.settings.drafter.kind == "none")
+            for record in opening if isinstance(record, RunStarted)])
         self.began.emit()
         self._enter("running")
 
@@ -181,6 +190,7 @@ class Conductor(QObject):
 
     def begin_quit(self) -> None:
         """First stage: nothing new starts and the engine is told. Safe to call again."""
+        self._quitting = True
         self._timer.stop()
         if self._player is not None:
             self._player.close()
@@ -253,6 +263,8 @@ class Conductor(QObject):
     # --- helpers ------------------------------------------------------------------------------------------------------
 
     def _order_engine(self, order: Load | Estimate | Race | GateOrder | Stop) -> None:
+        if self._quitting:
+            return
         if not self._thread_started:
             self._thread_started = True
             self._thread.start()
@@ -280,3 +292,13 @@ class Conductor(QObject):
 
     def _fail(self, error: Exception) -> None:
         self.noticed.emit(Notice(explain(error), details_of(error)))
+
+
+def _opening(source: Iterator[Record]) -> list[Record]:
+    """The records up to the first round's end: by then a race has introduced all its lanes."""
+    opening: list[Record] = []
+    for record in source:
+        opening.append(record)
+        if isinstance(record, Committed):
+            break
+    return opening

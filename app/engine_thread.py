@@ -87,7 +87,7 @@ class EngineThread:
         self._outbox = outbox
         self._inbox: queue.SimpleQueue[Order] = queue.SimpleQueue()
         self._waiting: deque[Order] = deque()
-        self._quit = False
+        self._postponed: Estimate | None = None
         # A daemon, so that a forward that can't be interrupted never keeps a closed program alive; see desktop.py.
         self._thread = threading.Thread(target=self._main, name="engine", daemon=True)
 
@@ -109,7 +109,7 @@ class EngineThread:
 
     def _main(self) -> None:
         workshop: Workshop | None = None
-        while not self._quit:
+        while True:
             order = self._next_order()
             try:
                 if workshop is None and isinstance(order, (Load, Race, Estimate)):
@@ -164,6 +164,9 @@ class EngineThread:
         else:
             self._outbox.extend(lanes.endings("stopped"))
         self._report(Ended(order.run, stopped))
+        if self._postponed is not None:
+            self._waiting.append(self._postponed)
+            self._postponed = None
 
     def _may_go_on(self, gate: Gate) -> bool:
         """Attend to the orders that concern a run under way, waiting while the gate is shut. False: end the run."""
@@ -177,7 +180,8 @@ class EngineThread:
                 return False
             elif isinstance(order, Stop):
                 return False
-            # Estimates are answered between runs only: they must not cost the race any time.
+            elif isinstance(order, Estimate):
+                self._postponed = order  # answered after the run: it must not cost the race any time
         return True
 
     def _next_order(self) -> Order:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from app.examples import load_examples
 from app.form_lanes import LanesSection
@@ -46,7 +46,11 @@ class Form(QFrame):
             caption.setFont(theme.font("caption"))
             if place:
                 column.addSpacing(10)
-            column.addWidget(caption)
+            line = QHBoxLayout()
+            line.addWidget(caption, 1)
+            if section is self.prompt:
+                line.addWidget(self.prompt.header)
+            column.addLayout(line)
             column.addWidget(section)
         column.addStretch(1)
         scroll = QScrollArea()

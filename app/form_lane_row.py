@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QContextMenuEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QApplication,
-    QComboBox,
     QFrame,
     QGridLayout,
     QHBoxLayout,
@@ -20,12 +19,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.combo_box import ComboBox
 from app.form_fields import Field, Spec, mark_bad, whole, whole_stepper
 from app.form_sampling import AUTO, gamma_spec
 from app.model_source import SourceRow
 from app.theme import Theme
 from engine.errors import SettingsError, SpecScopeError
 from engine.settings import DrafterKind, DrafterSettings
+from widgets.marks import swatch_path
 
 NAMES = {"ngram": "Prompt lookup", "layer-skip": "Layer skip", "model": "Draft model"}
 
@@ -49,7 +50,7 @@ class Swatch(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(look.colour))
-        painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), 3, 3)
+        painter.drawPath(swatch_path(look.shape, QRectF(self.rect()).adjusted(1, 1, -1, -1)))
         painter.end()
 
 
@@ -64,7 +65,7 @@ class PlainRow(QFrame):
         note = QLabel("the yardstick")
         note.setProperty("kind", "dim")
         row = QHBoxLayout(self)
-        row.setContentsMargins(10, 8, 10, 8)
+        row.setContentsMargins(10, 7, 10, 7)
         row.setSpacing(8)
         row.addWidget(self._swatch)
         row.addWidget(QLabel("Plain decoding"))
@@ -124,7 +125,7 @@ class LaneRow(QFrame):
         self._problem_label.setWordWrap(True)
         self._problem_label.hide()
         column = QVBoxLayout(self)
-        column.setContentsMargins(10, 6, 6, 6)
+        column.setContentsMargins(10, 2, 4, 2)
         column.setSpacing(8)
         column.addLayout(head)
         column.addWidget(self._options)
@@ -188,7 +189,7 @@ class LaneRow(QFrame):
             self._min_n = self._make_n("shortest", "The shortest run of tokens that is looked up.", drafter.min_n)
             self._max_n = self._make_n("longest", "The longest run of tokens that is looked up, tried first.",
                                        drafter.max_n)
-            self._match = QComboBox()
+            self._match = ComboBox()
             self._match.addItem("latest match", "latest")
             self._match.addItem("earliest match", "earliest")
             self._match.setCurrentIndex(self._match.findData(drafter.match))

@@ -68,19 +68,17 @@ class PromptSection(QWidget):
         self.raw = QPushButton("raw")
         self.raw.setToolTip("The prompt is taken as it is, and the model continues it.")
         self._form = QButtonGroup(self)
-        form = QHBoxLayout()
-        form.setSpacing(0)
-        label = QLabel("as")
-        label.setProperty("kind", "dim")
-        form.addWidget(label)
-        form.addSpacing(8)
-        for side, button in (("left", self.chat), ("right", self.raw)):
+        self.header = QWidget()
+        """For the section's title line, at its right."""
+        header = QHBoxLayout(self.header)
+        header.setContentsMargins(0, 0, 0, 0)
+        header.setSpacing(2)
+        for button in (self.chat, self.raw):
+            button.setObjectName("segment")
             button.setProperty("kind", "tab")
-            button.setProperty("side", side)
             button.setCheckable(True)
             self._form.addButton(button)
-            form.addWidget(button)
-        form.addStretch(1)
+            header.addWidget(button)
         self.chat.setChecked(True)
         self._form.buttonToggled.connect(lambda _button, on: self.changed.emit() if on else None)
 
@@ -90,7 +88,6 @@ class PromptSection(QWidget):
         column.addWidget(self.edit)
         column.addWidget(self.problem_label)
         column.addLayout(chips)
-        column.addLayout(form)
         self._on_text()
 
     @property

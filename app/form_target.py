@@ -6,7 +6,6 @@ import msgspec
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QCheckBox,
-    QComboBox,
     QGridLayout,
     QLabel,
     QLineEdit,
@@ -14,6 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.combo_box import ComboBox
 from app.model_source import SourceRow
 from app.setup import Setup
 from app.trust import ask_for_trust
@@ -28,7 +28,7 @@ class TargetSection(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.kind = QComboBox()
+        self.kind = ComboBox()
         self.kind.setAccessibleName("Target model")
         self.kind.addItem(BUILTIN_NAME, "builtin")
         self.kind.addItem("Folder or GGUF file", "path")
@@ -44,10 +44,10 @@ class TargetSection(QWidget):
         self.trust = QCheckBox("run the model's own code")
         self.trust.setToolTip("Some models bring Python code of their own. Asked anew each time SpecScope starts.")
         self.trust.clicked.connect(self._on_trust)
-        self.dtype = QComboBox()
-        self.device = QComboBox()
+        self.dtype = ComboBox()
+        self.device = ComboBox()
         self.device.setEditable(True)
-        self.device.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.device.setInsertPolicy(ComboBox.InsertPolicy.NoInsert)
         for box, values, name in ((self.dtype, DTYPES, "Precision"), (self.device, DEVICES, "Device")):
             box.setAccessibleName(name)
             for value, text in values.items():

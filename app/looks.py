@@ -10,8 +10,9 @@ _SHEET = """
 #topbar { background: @panel; border-bottom: 1px solid @line; }
 #brand { font-size: {16}px; font-weight: 600; color: @strong; }
 #tabs { background: @sunken; border-radius: {9}px; }
-#status { color: @dim; }
 #targetName { color: @text; }
+#tabs QToolButton { padding: {5}px {12}px; min-height: {18}px; }
+#tabs QToolButton:checked { background: @tab; }
 #exact[state="good"] { color: @good; }
 #exact[state="open"] { color: @warning; }
 #badge { color: @warning; border: 1px solid @warning; border-radius: {9}px; padding: {1}px {9}px; font-weight: 600; }
@@ -29,6 +30,12 @@ _SHEET = """
 #lane[fault="true"] { border-color: @danger; }
 #lane #field { background: @panel; }
 #lane QComboBox, #lane QLineEdit#source { background: @panel; }
+#segment { padding: {1}px {9}px; min-height: {16}px; font-size: {12}px; }
+QCheckBox { color: @dim; spacing: {8}px; }
+QCheckBox::indicator { width: {14}px; height: {14}px; border: 1px solid @strong_line; border-radius: {4}px;
+    background: @raised; }
+QCheckBox::indicator:checked { background: @focus; border-color: @focus; }
+QCheckBox:focus { color: @text; }
 #problem { color: @danger; font-size: {12}px; }
 #prompt { font-size: {13}px; }
 
@@ -50,5 +57,6 @@ QSplitter::handle:hover { background: @line; }
 
 def window_sheet(theme: Theme) -> str:
     """``@role`` becomes a colour of the theme, ``{n}`` a length at its scale."""
-    sheet = re.sub(r"@(\w+)", lambda match: theme.colour(match[1]).name(), _SHEET)
+    roles = {"tab": "hover" if theme.dark else "panel"}
+    sheet = re.sub(r"@(\w+)", lambda match: theme.colour(roles.get(match[1], match[1])).name(), _SHEET)
     return re.sub(r"\{(\d+)\}", lambda match: str(theme.px(float(match[1]))), sheet)

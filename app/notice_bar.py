@@ -10,10 +10,11 @@ from app.form_fields import restyle
 from app.theme import Theme
 
 
-class NoticeBar(QFrame):
+class NoticeBar(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("notice")
+        self._frame = QFrame()
+        self._frame.setObjectName("notice")
         self._notice = Notice("")
         self._icon = QLabel()
         self._sentence = QLabel()
@@ -28,8 +29,11 @@ class NoticeBar(QFrame):
         self._close.setToolTip("Dismiss")
         self._close.setAccessibleName("Dismiss")
         self._close.clicked.connect(self.hide)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(14, 8, 8, 8)
+        outer = QHBoxLayout(self)
+        outer.setContentsMargins(12, 10, 12, 0)
+        outer.addWidget(self._frame)
+        row = QHBoxLayout(self._frame)
+        row.setContentsMargins(14, 6, 6, 6)
         row.setSpacing(10)
         row.addWidget(self._icon)
         row.addWidget(self._sentence, 1)
@@ -46,8 +50,9 @@ class NoticeBar(QFrame):
         self._notice = notice
         self._sentence.setText(notice.sentence)
         self._copy.setVisible(bool(notice.details))
-        self.setProperty("bad", notice.bad)
-        restyle(self)
+        self._copy.setText("Copy details")
+        self._frame.setProperty("bad", notice.bad)
+        restyle(self._frame)
         self._show_icon()
         self.show()
 

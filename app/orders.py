@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.records import Exactness, TargetInfo
 from engine.settings import RunSettings
 
 # --- orders: window -> engine thread ----------------------------------------------------------------------------------
@@ -30,9 +31,10 @@ class LaneChoice:
 
 @dataclass(frozen=True)
 class Load:
-    """Have this target ready, so that a run can start at once."""
+    """Have this target ready, and checked for the widths of these lanes, so that a run can start at once."""
 
     target: ModelChoice
+    lanes: tuple[LaneChoice, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,11 +107,12 @@ class Loading:
 
 @dataclass(frozen=True)
 class Loaded:
-    """The target is ready; ``summary`` says what it is in a few words."""
+    """The target is ready."""
 
     target: ModelChoice
-    name: str
-    summary: str
+    info: TargetInfo
+    exactness: Exactness | None = None
+    """None: not checked yet."""
 
 
 @dataclass(frozen=True)

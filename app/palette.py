@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from app.actions import Action, Actions
 
@@ -36,9 +36,11 @@ def _full(action: Action) -> str:
     return f"{action.menu}: {text}"
 
 
-class Palette(QDialog):
+class Palette(QFrame):
+    """Lies over the window; Escape, a choice or a click elsewhere closes it."""
+
     def __init__(self, actions: Actions, parent: QWidget) -> None:
-        super().__init__(parent, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
+        super().__init__(parent)
         self.setObjectName("palette")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._actions = actions
@@ -56,12 +58,21 @@ class Palette(QDialog):
         column.addWidget(self.edit)
         column.addWidget(self.list)
         self.resize(min(560, parent.width() - 40), min(420, parent.height() - 80))
-        self.move(parent.mapToGlobal(QPoint((parent.width() - self.width()) // 2, 64)))
+        self.move((parent.width() - self.width()) // 2, 64)
         self._filter("")
+
+    def open(self) -> None:
+        self.show()
+        self.raise_()
         self.edit.setFocus()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self.edit and event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+        if watched is self.edit and event.type() == QEvent.Type.FocusOut:
+            self.close()
+        elif watched is self.edit and event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            if event.key() == Qt.Key.Key_Escape:
+                self.close()
+                return True
             step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}.get(Qt.Key(event.key()))
             if step and self.list.count():
                 self.list.setCurrentRow((self.list.currentRow() + step) % self.list.count())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.activity import Activity
@@ -17,9 +18,11 @@ from widgets.legend import Legend
 from widgets.panel import Panel
 from widgets.race_chart import RaceChart
 
-LANE_HEIGHT = 132
+LANE_HEIGHT = 126
 """Least height of a lane's card; with room to spare the lanes share it, without they scroll."""
-CHART_HEIGHT = 170
+CHART_HEIGHT = 132
+CHART_SHARE = 0.27
+"""Of the height, for the charts, where the lanes leave them as much."""
 LANES, NOTHING = 0, 1
 
 
@@ -32,6 +35,7 @@ class RaceView(QWidget):
         self._theme = theme
         self._ghosts = True
         self._prompt = False
+        self._split_by_hand = False
         self.cards: list[LaneCard] = []
         self.recording_bar = RecordingBar(theme)
         self.activity = Activity()
@@ -64,6 +68,7 @@ class RaceView(QWidget):
             splitter.setChildrenCollapsible(False)
             for place, weight in enumerate(weights):
                 splitter.setStretchFactor(place, weight)
+        self._split.splitterMoved.connect(self._on_split_moved)
 
         self.legend = Legend(store, theme)
         self._foot = QHBoxLayout()
@@ -108,15 +113,33 @@ class RaceView(QWidget):
             card.set_prompt(shown)
 
     def state(self) -> dict[str, QByteArray]:
-        return {"lanes": self._split.saveState(), "charts": self._charts.saveState()}
+        return {"lanes": self._split.saveState() if self._split_by_hand else QByteArray(),
+                "charts": self._charts.saveState()}
 
     def restore(self, lanes: QByteArray, charts: QByteArray) -> None:
-        self._split.restoreState(lanes)
+        self._split_by_hand = self._split.restoreState(lanes)
         self._charts.restoreState(charts)
 
     def forget_store(self) -> None:
         """Before the view goes."""
         self._store.changed.disconnect(self._on_store)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._share_height()
+
+    def _on_split_moved(self) -> None:
+        self._split_by_hand = True
+
+    def _share_height(self) -> None:
+        """Until someone has moved the handle: the charts' share, or less where the lanes need the room."""
+        if self._split_by_hand:
+            return
+        px = self._theme.px
+        height = self._split.height()
+        lanes = max(1, len(self.cards)) * px(LANE_HEIGHT + 10)
+        charts = max(px(CHART_HEIGHT), min(round(CHART_SHARE * height), height - lanes))
+        self._split.setSizes([height - charts, charts])
 
     # --- lanes --------------------------------------------------------------------------------------------------------
 
@@ -134,6 +157,7 @@ class RaceView(QWidget):
             self.cards = [self._card(lane.id) for lane in self._store.lanes]
         self.hover_card.hide()
         self._stack.setCurrentIndex(LANES if self.cards else NOTHING)
+        self._share_height()
 
     def _card(self, lane: str) -> LaneCard:
         card = LaneCard(self._store, self._theme, lane)
@@ -156,3 +180,4 @@ class RaceView(QWidget):
             card.setMinimumHeight(px(LANE_HEIGHT))
         for chart in (self.race_chart, self.acceptance_chart):
             chart.setMinimumHeight(px(CHART_HEIGHT))
+        self._share_height()

@@ -29,6 +29,9 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     stop: tuple[str, ...] = ()
     exact: bool = False
 
+    def __post_init__(self) -> None:
+        self.lanes()  # raises what the settings say of values out of range: a Setup can always be run
+
     def model(self, trust_remote_code: bool = False) -> ModelChoice:
         """Trust is a person's decision of the moment, so it isn't part of what is remembered."""
         return ModelChoice(source=self.target, revision=self.revision or None, dtype=self.dtype, device=self.device,

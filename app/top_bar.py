@@ -9,7 +9,7 @@ from app.actions import Actions
 from app.elided_label import ElidedLabel
 from app.form_fields import restyle
 from app.theme import Theme
-from engine.records import RunStarted
+from engine.records import Exactness, TargetInfo
 
 PERSPECTIVES = ("race", "debug", "lab", "learn")
 SHORT_DTYPES = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
@@ -64,15 +64,15 @@ class TopBar(QFrame):
         row.addWidget(self._button("run.step_record", text=True))
         row.addWidget(self._button("run.step_round", text=True))
         row.addWidget(self._button("run.stop"))
-        row.addStretch(1)
-        row.addWidget(self.target, 4)
+        row.addSpacing(6)
+        row.addWidget(self.target, 1)
         row.addWidget(self.exact)
         row.addSpacing(6)
         row.addWidget(self._button("view.theme", kind="flat"))
         row.addWidget(self._button("view.present", kind="flat"))
         row.addWidget(self._menu_button)
+        self.exact.hide()
         self.set_theme(theme)
-        self.show_target(None)
 
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
@@ -85,22 +85,17 @@ class TopBar(QFrame):
         self._menu_button.setIconSize(QSize(theme.px(18), theme.px(18)))
         self._show_run()
 
-    def show_target(self, started: RunStarted | None, summary: str = "") -> None:
+    def show_target(self, target: TargetInfo, exactness: Exactness | None, machine: str = "") -> None:
         """What runs or ran; before any run, what is loaded."""
-        if started is None:
-            self.target.show_text(summary)
-            self.exact.hide()
-            return
-        target, exactness = started.target, started.exactness
         dtype = SHORT_DTYPES.get(target.dtype, target.dtype)
         device = target.device.upper() if target.device == "cpu" else target.device
-        self.target.show_text(f"{target.name} · {dtype} · {device} · static cache", tip=describe(started))
-        sentence = exactness.sentence or ("bit-exact here" if exactness.invariant else "not bit-exact here")
-        self.exact.setText(f"● {sentence.split(' (')[0].rstrip('.')}")
-        self.exact.setToolTip(sentence)
-        self.exact.setProperty("state", "good" if exactness.invariant else "open")
-        restyle(self.exact)
-        self.exact.show()
+        self.target.show_text(f"{target.name} · {dtype} · {device} · static cache", tip=describe(target, machine))
+        self.exact.setVisible(exactness is not None)
+        if exactness is not None:
+            self.exact.setText(f"● {short_verdict(exactness)}")
+            self.exact.setToolTip(exactness.sentence)
+            self.exact.setProperty("state", "good" if exactness.invariant else "open")
+            restyle(self.exact)
 
     def _button(self, action_id: str, *, kind: str = "", text: bool = False, icon: bool = True) -> QToolButton:
         button = QToolButton()
@@ -124,13 +119,17 @@ class TopBar(QFrame):
         self._run.setIconSize(QSize(self._theme.px(14), self._theme.px(14)))
 
 
-def describe(started: RunStarted) -> str:
+def short_verdict(exactness: Exactness) -> str:
+    """The sentence without what stands in brackets or behind a colon."""
+    return exactness.sentence.split(" (")[0].split(":")[0].rstrip(".")
+
+
+def describe(target: TargetInfo, machine: str = "") -> str:
     """The target and the machine in full, for a tooltip."""
-    target = started.target
     lines = [f"{target.name}: {target.parameters / 1e6:,.0f} M parameters, {target.layers} layers, "
              f"{target.vocabulary:,} tokens, context {target.context:,}",
              f"{target.dtype} on {target.device}; fingerprint {target.fingerprint}"]
     if target.source:
         lines.append(f"from {target.source}")
-    lines += [*target.generation_notes, started.machine]
+    lines += [*target.generation_notes, machine]
     return "\n".join(line for line in lines if line)

@@ -55,13 +55,14 @@ class Window(QMainWindow):
         self._settings = settings
         name = theme_name or settings.text("view/theme", "dark")
         self.theme = Theme.load(name if name in ("dark", "light") else "dark")
+        self._dress_application()  # before any widget is made: fonts are resolved when it is
         self.presenting = False
         self.form_shown = True
         self.ghosts = settings.flag("view/ghosts", True)
         self.prompt_shown = settings.flag("view/prompt", False)
         self.perspective = "race"
         self.keep_settings = True
-        self._summary = ""
+        self._loaded: Loaded | None = None
         self._shown_started: RunStarted | None = None
 
         self.store = Store()
@@ -114,9 +115,7 @@ class Window(QMainWindow):
     def preload(self) -> None:
         """Have the target ready before anyone asks, and say what memory it takes."""
         if not self.form.target.problem:
-            setup = self.form.setup
-            self.conductor.preload(setup.model(self.form.trusted))
-            self.conductor.estimate(setup, self.form.trusted)
+            self.conductor.preload(self.form.setup, self.form.trusted)
 
     def play(self, path: Path) -> None:
         try:
@@ -188,7 +187,7 @@ class Window(QMainWindow):
         self.notice.show_notice(Notice(str(figures) if figures else "No frames yet.", bad=False))
 
     def open_palette(self) -> None:
-        Palette(self.actions_list, self).show()
+        Palette(self.actions_list, self).open()
 
     def open_shortcuts(self) -> None:
         ShortcutsDialog(self.actions_list, self).show()
@@ -227,6 +226,10 @@ class Window(QMainWindow):
         self.conductor.begin_quit()
         event.accept()
 
+    def dismantle(self) -> None:
+        """Let go of what would keep the window alive, once it is closed."""
+        self.race.forget_store()
+
     # --- putting it together ------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
@@ -243,19 +246,18 @@ class Window(QMainWindow):
         for view in self._coming:
             self._pages.addWidget(view)
             view.to_race.connect(lambda: self.show_perspective("race"))
-        strip = QVBoxLayout()
-        strip.setContentsMargins(12, 8, 12, 0)
-        strip.addWidget(self.notice)
         body = QWidget()
         column = QVBoxLayout(body)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.top_bar)
-        column.addLayout(strip)
+        column.addWidget(self.notice)
         column.addWidget(self._pages, 1)
         self.setCentralWidget(body)
         self.setMinimumSize(SMALLEST)
         self._wear(self.theme)
+        body.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        body.setFocus()
 
     def _connect(self) -> None:
         self.conductor.changed.connect(self._on_change)
@@ -290,8 +292,9 @@ class Window(QMainWindow):
         self.actions_list.refresh()
 
     def _on_loaded(self, loaded: Loaded) -> None:
-        self._summary = loaded.summary
-        self._show_target()
+        self._loaded = loaded
+        if self.conductor.live:
+            self._show_target()
 
     def _on_estimate(self, estimate: Estimated) -> None:
         self.form.memory.show_estimate(estimate)
@@ -301,15 +304,17 @@ class Window(QMainWindow):
 
     def _show_target(self) -> None:
         self._shown_started = self._started()
-        self.top_bar.show_target(self._shown_started, self._summary)
+        if self._shown_started is not None:
+            started = self._shown_started
+            self.top_bar.show_target(started.target, started.exactness, started.machine)
+        elif self._loaded is not None:
+            self.top_bar.show_target(self._loaded.info, self._loaded.exactness)
         if self._shown_started is not None:
             self._on_change()
 
     def _wear(self, theme: Theme) -> None:
         self.theme = theme
-        application = QApplication.instance()
-        if isinstance(application, QApplication):
-            theme.apply(application)
+        self._dress_application()
         self.setStyleSheet(window_sheet(theme))
         self.top_bar.set_theme(theme)
         self.form.set_theme(theme)
@@ -318,6 +323,11 @@ class Window(QMainWindow):
         for view in self._coming:
             view.set_theme(theme)
         self.actions_list.reload_icons()
+
+    def _dress_application(self) -> None:
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            self.theme.apply(application)
 
     def _restore(self) -> None:
         settings = self._settings

@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator
 
 from app.orders import Estimate, Estimated, LaneChoice, Load, Loaded, Loading, ModelChoice, Race, Report
 from engine import models
+from engine.drafters import draft_length
 from engine.errors import Cancelled, SpecScopeError
+from engine.invariance import exactness
 from engine.models import Model, Progress
 from engine.race import LanePlan, race
-from engine.records import Record, RunFinished, Totals
+from engine.records import Exactness, Record, RunFinished, Totals
 from engine.settings import DrafterSettings
 
 TYPICAL_PROMPT = 256
@@ -53,7 +55,8 @@ class EngineWorkshop:
         self._models = LoadedModels()
 
     def load(self, order: Load, tell: _Tell, cancelled: _Cancelled) -> Loaded:
-        return self._target(order.target, tell, cancelled)[1]
+        model = self._target(order.target, tell, cancelled)
+        return Loaded(order.target, model.info, _check_rows(model, order.lanes, tell, cancelled))
 
     def estimate(self, order: Estimate) -> Estimated:
         target = order.target
@@ -76,25 +79,22 @@ class EngineWorkshop:
         drafters = {lane.settings.drafter.model: _drafter_choice(order.target, lane.settings.drafter)
                     for lane in order.lanes if lane.settings.drafter.kind == "model"}
         self._models.keep_only({order.target, *drafters.values()})
-        target, loaded = self._target(order.target, tell, cancelled)
-        yield loaded
+        target = self._target(order.target, tell, cancelled)
         drafts, faults = self._drafters(drafters, tell, cancelled)
         lanes = list(order.lanes)
         for lane in order.lanes:
             if fault := faults.get(lane.settings.drafter.model):
                 lanes.remove(lane)
                 yield _failed(order.run, lane, fault)
-        tell(Loading("Checking whether rows are bit-exact here"))
         prompt = target.encode(order.prompt, chat=order.chat)
+        yield Loaded(order.target, target.info, _check_rows(target, tuple(lanes), tell, cancelled))
         plans = [LanePlan(lane.lane, lane.settings) for lane in lanes]
         yield from race(target, prompt, plans, run=order.run, models=drafts, by_record=by_record)
 
-    def _target(self, choice: ModelChoice, tell: _Tell, cancelled: _Cancelled) -> tuple[Model, Loaded]:
+    def _target(self, choice: ModelChoice, tell: _Tell, cancelled: _Cancelled) -> Model:
         if self._models.loaded(choice) is None:
-            self._models.keep_only(set())
-        model = self._models.get(choice, tell, cancelled)
-        info = model.info
-        return model, Loaded(choice, info.name, f"{info.name} · {info.dtype} · {info.device}")
+            self._models.keep_only(set())  # the old one goes before the new one comes
+        return self._models.get(choice, tell, cancelled)
 
     def _drafters(self, choices: dict[str, ModelChoice], tell: _Tell, cancelled: _Cancelled
                   ) -> tuple[dict[str, Model], dict[str, SpecScopeError]]:
@@ -109,6 +109,16 @@ class EngineWorkshop:
             except SpecScopeError as error:
                 faults[name] = error
         return drafts, faults
+
+
+def _check_rows(target: Model, lanes: tuple[LaneChoice, ...], tell: _Tell, cancelled: _Cancelled) -> Exactness:
+    """The engine measures once a model and width; done here first because here it can be called off."""
+    width = 1 + max((draft_length(lane.settings) for lane in lanes), default=0)
+    tell(Loading("Checking whether rows are bit-exact here"))
+    found = exactness(target.hf, width, cancelled=cancelled)
+    if cancelled():
+        raise Cancelled("The check was called off.")
+    return found
 
 
 def _drafter_choice(target: ModelChoice, drafter: DrafterSettings) -> ModelChoice:

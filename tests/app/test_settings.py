@@ -12,8 +12,9 @@ from app.setup import Setup
 from engine.settings import DrafterSettings, Sampling
 
 FULL = Setup(
-    target="owner/name", revision="v1", dtype="float32", device="cuda:1", gamma=7, prompt="Zeile\n\"zwei\" ✅ 中文; a=b",
-    chat=False, sampling=Sampling(temperature=0.8, top_k=40, top_p=0.9, min_p=0.05, repetition_penalty=1.1),
+    target="owner/name", revision="v1", dtype="float32", device="cuda:1", gamma=7,
+    prompt="Zeile\n\"zwei\" ✅ 中文; a=b", chat=False,
+    sampling=Sampling(temperature=0.8, top_k=40, top_p=0.9, min_p=0.05, repetition_penalty=1.1),
     seed=2**63, max_new_tokens=99, stop=("END", "\n\n"), exact=True,
     drafters=(DrafterSettings(kind="ngram", gamma=3, min_n=2, max_n=5, match="earliest"),
               DrafterSettings(kind="layer-skip", skip=(1, 2)), DrafterSettings(kind="model", model="a/b")))
