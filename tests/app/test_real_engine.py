@@ -1,0 +1,224 @@
+"""The engine thread with the real workshop and a tiny model: the same gate, real records; and leaving mid-run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.engine_thread import EngineThread, Outbox
+from app.orders import (
+    Continue,
+    Ended,
+    Estimate,
+    Estimated,
+    Failed,
+    LaneChoice,
+    Load,
+    Loaded,
+    ModelChoice,
+    Paused,
+    Quit,
+    Race,
+    StepRecord,
+    StepRound,
+    Stop,
+)
+from app.torch_import import import_gently
+from app.workshop import EngineWorkshop
+from engine.records import Committed, Drafted, Judged, Record, RunFinished, Verified
+from engine.settings import DrafterSettings, RunSettings
+from tests.app.test_engine_thread import records, reports, wait_for
+from tests.engine import tiny
+
+ROOT = Path(__file__).resolve().parents[2]
+PROMPT = "one two three one two three one two"
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> ModelChoice:
+    folder = tmp_path_factory.mktemp("model")
+    tiny.save_tiny(folder, "llama")
+    return ModelChoice(source=str(folder), dtype="float32", device="cpu")
+
+
+@pytest.fixture
+def engine() -> Iterator[tuple[EngineThread, Outbox]]:
+    outbox: Outbox = deque()
+    thread = EngineThread(EngineWorkshop, outbox)
+    thread.start()
+    yield thread, outbox
+    thread.send(Quit())
+    assert thread.join(20)
+
+
+def race(model: ModelChoice, *drafters: DrafterSettings, run: str = "r1", start: str = "run", tokens: int = 24) -> Race:
+    lanes = tuple(LaneChoice(str(i), RunSettings(drafter=drafter, max_new_tokens=tokens, ignore_eos=True))
+                  for i, drafter in enumerate((DrafterSettings(), *drafters)))
+    return Race(run, model, lanes, PROMPT, False, start)  # type: ignore[arg-type]
+
+
+def last_is(outbox: Outbox, kind: type[Record]) -> bool:
+    return isinstance(records(outbox)[-1], kind)
+
+
+def test_it_loads_and_says_what_it_needs(engine: tuple[EngineThread, Outbox], model: ModelChoice) -> None:
+    thread, outbox = engine
+    order = race(model, DrafterSettings(kind="ngram"))
+    thread.send(Estimate(model, order.lanes))
+    thread.send(Load(model, order.lanes))
+    wait_for(lambda: reports(outbox, Loaded), 60)
+    estimated, = reports(outbox, Estimated)
+    assert isinstance(estimated, Estimated)
+    assert estimated.fits
+    assert "free on cpu" in estimated.sentence
+
+
+def test_steps_of_the_real_loop(engine: tuple[EngineThread, Outbox], model: ModelChoice) -> None:
+    thread, outbox = engine
+    thread.send(race(model, DrafterSettings(kind="layer-skip", gamma=3), start="round"))
+    steps = 0
+
+    def step(order: object) -> None:
+        nonlocal steps
+        steps += 1
+        before = len(reports(outbox, Paused))
+        thread.send(order)  # type: ignore[arg-type]
+        wait_for(lambda: len(reports(outbox, Paused)) > before, 30)
+
+    wait_for(lambda: reports(outbox, Paused), 60)
+    assert last_is(outbox, Committed)
+    seen = []
+    while not {Drafted, Verified, Judged, Committed} <= set(seen):
+        step(StepRecord())
+        seen.append(type(records(outbox)[-1]))
+        assert steps < 60
+    rounds = sum(isinstance(r, Committed) for r in records(outbox))
+    step(StepRound())
+    assert sum(isinstance(r, Committed) for r in records(outbox)) == rounds + 1
+    thread.send(Continue())
+    wait_for(lambda: reports(outbox, Ended), 30)
+    texts = {r.lane: r.text for r in records(outbox) if isinstance(r, RunFinished)}
+    assert len(texts) == 2
+
+
+def test_stop_in_the_middle(engine: tuple[EngineThread, Outbox], model: ModelChoice) -> None:
+    thread, outbox = engine
+    thread.send(race(model, DrafterSettings(kind="ngram"), tokens=200))
+    wait_for(lambda: len(records(outbox)) > 20, 60)
+    thread.send(Stop())
+    wait_for(lambda: reports(outbox, Ended), 30)
+    assert {r.reason for r in records(outbox) if isinstance(r, RunFinished)} <= {"stopped", "length", "context"}
+
+
+def test_a_lane_whose_model_is_not_there_leaves_the_others_going(
+        engine: tuple[EngineThread, Outbox], model: ModelChoice, tmp_path: Path) -> None:
+    thread, outbox = engine
+    missing = DrafterSettings(kind="model", model=str(tmp_path / "nothing"))
+    thread.send(race(model, missing, DrafterSettings(kind="ngram")))
+    wait_for(lambda: reports(outbox, Ended), 60)
+    reasons = {r.lane: r.reason for r in records(outbox) if isinstance(r, RunFinished)}
+    assert reasons == {"0": "length", "1": "error", "2": "length"}
+    failed = next(r for r in records(outbox) if isinstance(r, RunFinished) and r.lane == "1")
+    assert "nothing" in failed.message
+
+
+@pytest.mark.parametrize(("choice", "said"), [
+    (ModelChoice(source="/no/such/folder"), "/no/such/folder"),
+    (ModelChoice(source="no such id!"), "no such id!"),
+    (ModelChoice(device="abacus"), "abacus")])
+def test_a_target_that_is_not_there_is_a_sentence(
+        engine: tuple[EngineThread, Outbox], choice: ModelChoice, said: str) -> None:
+    thread, outbox = engine
+    thread.send(race(choice))
+    wait_for(lambda: reports(outbox, Ended), 60)
+    failed, = reports(outbox, Failed)
+    assert isinstance(failed, Failed)
+    assert said in failed.sentence
+
+
+def test_a_prompt_longer_than_the_context(engine: tuple[EngineThread, Outbox], model: ModelChoice) -> None:
+    thread, outbox = engine
+    order = race(model)
+    thread.send(Race(order.run, model, order.lanes, "word " * 2000, False))
+    wait_for(lambda: reports(outbox, Ended), 60)
+    failed, = reports(outbox, Failed)
+    assert isinstance(failed, Failed)
+    assert "tokens" in failed.sentence
+
+
+def test_the_gentle_import_is_harmless_when_done() -> None:
+    import_gently()
+    assert "torch" in sys.modules
+
+
+CLOSING = """
+import sys
+from PySide6.QtCore import QTimer
+import app.window
+from app.commandline import main
+
+def close_when(window, ready):
+    timer = QTimer(window)
+    timer.timeout.connect(lambda: window.close() if ready(window) else None)
+    timer.start(5)
+
+made = app.window.Window.__init__
+def init(self, *args, **options):
+    made(self, *args, **options)
+    close_when(self, {ready})
+app.window.Window.__init__ = init
+sys.exit(main(sys.argv[1:]))
+"""
+MOMENTS = {
+    "at once": "lambda w: w.isVisible()",
+    "while torch comes in": "lambda w: 'torch' in sys.modules",
+    "while loading": "lambda w: w.conductor.loading is not None",
+    "mid-run": "lambda w: len(w.store.records()) > 30",
+}
+
+
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {**os.environ, "QT_QPA_PLATFORM": "offscreen", "SPECSCOPE_CONFIG": str(tmp_path),
+            "SPECSCOPE_STATE": str(tmp_path)}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_closing_ends_well_at_any_moment(moment: str, model: ModelChoice, tmp_path: Path) -> None:
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", CLOSING.format(ready=MOMENTS[moment]), "--target", model.source,
+         "--prompt", PROMPT], cwd=ROOT, env=environment(tmp_path), capture_output=True, text=True, timeout=90,
+        check=False)
+    assert (done.returncode, done.stderr) == (0, ""), f"{moment}, after {time.monotonic() - began:.1f} s"
+    assert (tmp_path / "specscope.ini").exists()
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_signals_close_the_window(number: int, status: int, tmp_path: Path) -> None:
+    itself = f"lambda w: w.isVisible() and __import__('os').kill(__import__('os').getpid(), {int(number)})"
+    done = subprocess.run([sys.executable, "-c", CLOSING.format(ready=itself), "--target", str(tmp_path)], cwd=ROOT,
+                          env=environment(tmp_path), capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (status, "")
+
+
+def test_a_screenshot_is_a_picture_of_that_size(tmp_path: Path) -> None:
+    picture = tmp_path / "window.png"
+    command = [sys.executable, "main.py", "--target", str(tmp_path), "--screenshot", str(picture), "--size", "1280x720",
+               "--after", "0.5", "--theme", "light"]
+    done = subprocess.run(command, cwd=ROOT, env=environment(tmp_path), capture_output=True, text=True, timeout=60,
+                          check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert picture.read_bytes()[16:24] == (1280).to_bytes(4, "big") + (720).to_bytes(4, "big")
+    command[command.index(str(picture))] = str(tmp_path / "no" / "window.png")
+    failed = subprocess.run(command, cwd=ROOT, env=environment(tmp_path), capture_output=True, text=True, timeout=60,
+                            check=False)
+    assert failed.returncode == 2
+    assert len(failed.stderr.splitlines()) == 1
