@@ -29,8 +29,8 @@ class TraceError(SpecScopeError):
 class Header(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     """The first line of a trace."""
 
-    format: int = FORMAT
-    version: str = __version__
+    format: int
+    version: str
 
 
 def _plain(value: Any) -> Any:
@@ -68,7 +68,7 @@ class Writer:
             self._file: IO[bytes] = opener(self.path, "wb")
         except OSError as error:
             raise TraceError(f"{self.path} can't be written: {error.strerror or error}.") from error
-        self._line(_encoder.encode(Header()))
+        self._line(_encoder.encode(Header(format=FORMAT, version=__version__)))
 
     def write(self, record: Record) -> None:
         self._line(_encoder.encode(record))
