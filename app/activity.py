@@ -20,7 +20,7 @@ class Activity(QWidget):
         self._text.setObjectName("footer")
         self._text.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._bar = QProgressBar()
-        self._bar.setFixedWidth(160)
+        self._bar.setFixedWidth(100)
         self._bar.setTextVisible(False)
         self._cancel = QPushButton("Cancel")
         self._cancel.setToolTip("Stop loading; what is complete stays")
@@ -31,6 +31,7 @@ class Activity(QWidget):
         row.addWidget(self._text, 1)
         row.addWidget(self._bar)
         row.addWidget(self._cancel)
+        self.show_loading(None)
 
     def show_loading(self, loading: Loading | None, hint: str = "") -> None:
         """The work under way, or the hint when there is none."""

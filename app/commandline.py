@@ -120,10 +120,10 @@ def add_run_options(parser: argparse.ArgumentParser, *, many_drafters: bool) -> 
     sampling.add_argument("--ignore-eos", action="store_true", help="decode past the model's end token")
 
     methods = parser.add_argument_group("drafters")
-    methods.add_argument("--min-n", metavar="N", type=_whole, default=1, help="ngram: shortest suffix looked up (1)")
-    methods.add_argument("--max-n", metavar="N", type=_whole, default=4, help="ngram: longest suffix looked up (4)")
-    methods.add_argument("--match", choices=("latest", "earliest"), default="earliest",
-                         help="ngram: which earlier occurrence is continued (earliest)")
+    methods.add_argument("--min-n", metavar="N", type=_whole, default=None, help="ngram: shortest suffix looked up")
+    methods.add_argument("--max-n", metavar="N", type=_whole, default=None, help="ngram: longest suffix looked up")
+    methods.add_argument("--match", choices=("latest", "earliest"), default=None,
+                         help="ngram: which earlier occurrence is continued")
     methods.add_argument("--skip", metavar="LAYERS", type=_layers, default=(),
                          help="layer-skip: layers left out, such as 10,11,12 (chosen by the method)")
 

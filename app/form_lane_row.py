@@ -13,13 +13,13 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QMenu,
-    QSizePolicy,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from app.combo_box import ComboBox
+from app.elided_label import ElidedLabel
 from app.form_fields import Field, Spec, mark_bad, whole, whole_stepper
 from app.form_sampling import AUTO, gamma_spec
 from app.model_source import SourceRow
@@ -102,9 +102,8 @@ class LaneRow(QFrame):
 
         self._swatch = Swatch(theme, 1)
         self._name = QLabel(NAMES[kind])
-        self._note = QLabel()
+        self._note = ElidedLabel()
         self._note.setProperty("kind", "dim")
-        self._note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._close = QToolButton()
         self._close.setProperty("kind", "flat")
@@ -244,8 +243,10 @@ class LaneRow(QFrame):
         self._problem_label.setText(shown)
         self._problem_label.setVisible(bool(shown))
         mark_bad(self, bool(shown))
-        self._note.setText(_note(settings) if settings is not None else "")
-        self._note.setToolTip(settings.model if settings is not None else "")
+        if settings is None:
+            self._note.show_text("")
+        else:
+            self._note.show_text(_note(settings), tip=settings.model)
 
     # --- mouse and keys -----------------------------------------------------------------------------------------------
 
@@ -299,10 +300,11 @@ def _note(settings: DrafterSettings) -> str:
     parts = []
     if settings.kind == "model":
         parts.append(settings.model.rstrip("/").rsplit("/", 1)[-1])
-    if settings.kind == "ngram" and (settings.min_n, settings.max_n) != (1, 4):
+    default = DrafterSettings()
+    if (settings.min_n, settings.max_n) != (default.min_n, default.max_n):
         parts.append(f"n {settings.min_n}–{settings.max_n}")
-    if settings.kind == "ngram" and settings.match == "earliest":
-        parts.append("earliest")
+    if settings.match != default.match:
+        parts.append(settings.match)
     if settings.skip:
         parts.append(f"{len(settings.skip)} left out")
     if settings.gamma is not None:

@@ -65,6 +65,7 @@ class SamplingSection(QWidget):
         self.stop = Field(Spec(
             "stop at", "End once this text appears. Several: parted by \" | \". \\n is a new line.", read_stops,
             lambda v: RunSettings(stop=v), show_stops), ())
+        self.stop.edit.setPlaceholderText("its end")
         self.exact = QCheckBox("always bit-exact")
         self.exact.setToolTip("Pad every forward to one width, so that speculative lanes give plain decoding's very "
                               "bits on devices whose rows depend on the width. Where they don't, it changes nothing.")

@@ -44,9 +44,9 @@ QCheckBox:focus { color: @text; }
 #footer { color: @dim; }
 #recordingBar { background: @panel; border: 1px solid @line; border-radius: {10}px; }
 #palette { background: @panel; border: 1px solid @strong_line; border-radius: {12}px; }
-#palette QListWidget { background: transparent; border: none; outline: none; }
-#palette QListWidget::item { padding: {7}px {10}px; border-radius: {6}px; color: @text; }
-#palette QListWidget::item:selected { background: @selection; color: @selection_text; }
+#palette QTreeWidget { background: transparent; border: none; outline: none; }
+#palette QTreeWidget::item { height: {30}px; padding: 0 {10}px; color: @text; }
+#palette QTreeWidget::item:selected { background: @selection; color: @selection_text; }
 #comingTitle { font-size: {26}px; font-weight: 600; color: @strong; }
 #comingLead { font-size: {15}px; color: @text; }
 #comingItem { font-size: {14}px; color: @dim; }

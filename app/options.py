@@ -36,7 +36,8 @@ def drafter_settings(args: argparse.Namespace, spelled: str) -> DrafterSettings:
     """One ``--drafter`` with the options of its method."""
     parsed = DrafterSettings.parse(spelled, args.gamma)
     if parsed.kind == "ngram":
-        return msgspec.structs.replace(parsed, min_n=args.min_n, max_n=args.max_n, match=args.match)
+        given = {name: value for name in ("min_n", "max_n", "match") if (value := getattr(args, name)) is not None}
+        return msgspec.structs.replace(parsed, **given)
     if parsed.kind == "layer-skip":
         return msgspec.structs.replace(parsed, skip=tuple(args.skip))
     return parsed

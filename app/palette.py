@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHeaderView, QLineEdit, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
 
 from app.actions import Action, Actions
 
@@ -27,6 +27,9 @@ def fuzzy(query: str, text: str) -> float | None:
 
 
 def ranked(query: str, actions: list[Action]) -> list[Action]:
+    """Best first; all, as declared, while nothing is typed."""
+    if not query.strip():
+        return actions
     scored = [(score, action) for action in actions if (score := fuzzy(query, _full(action))) is not None]
     return [action for _, action in sorted(scored, key=lambda pair: -pair[0])]
 
@@ -49,7 +52,13 @@ class Palette(QFrame):
         self.edit.setPlaceholderText("What do you want to do?")
         self.edit.textChanged.connect(self._filter)
         self.edit.installEventFilter(self)
-        self.list = QListWidget()
+        self.list = QTreeWidget()
+        self.list.setHeaderHidden(True)
+        self.list.setRootIsDecorated(False)
+        self.list.setColumnCount(2)
+        self.list.header().setStretchLastSection(False)
+        self.list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self.list.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.itemClicked.connect(self._choose)
@@ -74,8 +83,8 @@ class Palette(QFrame):
                 self.close()
                 return True
             step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}.get(Qt.Key(event.key()))
-            if step and self.list.count():
-                self.list.setCurrentRow((self.list.currentRow() + step) % self.list.count())
+            if step:
+                self._select(self.list.currentIndex().row() + step)
                 return True
             if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
                 if item := self.list.currentItem():
@@ -86,14 +95,20 @@ class Palette(QFrame):
     def _filter(self, query: str) -> None:
         self.list.clear()
         for action in ranked(query, self._usable):
-            shortcut = f"    {action.shown_shortcut}" if action.shortcut else ""
-            item = QListWidgetItem(f"{_full(action)}{shortcut}")
-            item.setData(Qt.ItemDataRole.UserRole, action.id)
-            item.setToolTip(action.tip)
-            self.list.addItem(item)
-        self.list.setCurrentRow(0)
+            item = QTreeWidgetItem([_full(action), action.shown_shortcut])
+            item.setData(0, Qt.ItemDataRole.UserRole, action.id)
+            item.setToolTip(0, action.tip)
+            item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            item.setForeground(1, self.palette().placeholderText())
+            self.list.addTopLevelItem(item)
+        self._select(0)
 
-    def _choose(self, item: QListWidgetItem) -> None:
-        chosen = str(item.data(Qt.ItemDataRole.UserRole))
+    def _select(self, row: int) -> None:
+        """Beyond either end it goes round."""
+        if count := self.list.topLevelItemCount():
+            self.list.setCurrentIndex(self.list.model().index(row % count, 0))
+
+    def _choose(self, item: QTreeWidgetItem) -> None:
+        chosen = str(item.data(0, Qt.ItemDataRole.UserRole))
         self.close()
         self._actions[chosen].trigger()

@@ -170,7 +170,7 @@ class RaceView(QWidget):
 
     def _dress(self) -> None:
         px = self._theme.px
-        self._column.setContentsMargins(px(16), px(12), px(16), px(8))
+        self._column.setContentsMargins(px(14), px(12), px(14), px(8))
         self._column.setSpacing(px(10))
         self._lane_column.setSpacing(px(10))
         self._foot.setSpacing(px(18))

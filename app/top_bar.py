@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QToolButton, QWidget
 
 from app.actions import Actions
@@ -12,6 +13,7 @@ from app.theme import Theme
 from engine.records import Exactness, TargetInfo
 
 PERSPECTIVES = ("race", "debug", "lab", "learn")
+NARROW = 1120
 SHORT_DTYPES = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
 
 
@@ -21,6 +23,7 @@ class TopBar(QFrame):
         self.setObjectName("topbar")
         self._actions = actions
         self._icons: list[QToolButton] = []
+        self._steps: list[QToolButton] = []
 
         self._dot = QLabel("●")
         self._name = QLabel("SpecScope")
@@ -61,8 +64,9 @@ class TopBar(QFrame):
         row.addSpacing(10)
         row.addWidget(self._run)
         row.addWidget(self._button("run.pause"))
-        row.addWidget(self._button("run.step_record", text=True))
-        row.addWidget(self._button("run.step_round", text=True))
+        for action in ("run.step_record", "run.step_round"):
+            self._steps.append(self._button(action, text=True))
+            row.addWidget(self._steps[-1])
         row.addWidget(self._button("run.stop"))
         row.addSpacing(6)
         row.addWidget(self.target, 1)
@@ -84,6 +88,18 @@ class TopBar(QFrame):
         self._menu_button.setIcon(theme.icon("more", "text"))
         self._menu_button.setIconSize(QSize(theme.px(18), theme.px(18)))
         self._show_run()
+        self._make_room()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """On a narrow bar the steps are told by their icons alone."""
+        narrow = self.width() < self._theme.px(NARROW)
+        style = Qt.ToolButtonStyle.ToolButtonIconOnly if narrow else Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+        for button in self._steps:
+            button.setToolButtonStyle(style)
 
     def show_target(self, target: TargetInfo, exactness: Exactness | None, machine: str = "") -> None:
         """What runs or ran; before any run, what is loaded."""

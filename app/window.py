@@ -42,8 +42,9 @@ from app.window_actions import declare
 from engine import __version__
 from engine.records import RunStarted
 
-PRESENT_SCALE = 1.4
-SMALLEST = QSize(960, 600)
+PRESENT_HEIGHT = 770
+"""A window of this height shows an audience three lanes at scale 1; a higher one can show them larger."""
+SMALLEST = QSize(1180, 640)
 TRACES = "Recordings (*.spectrace *.spectrace.gz);;All files (*)"
 
 
@@ -180,7 +181,8 @@ class Window(QMainWindow):
     def toggle_present(self) -> None:
         self.presenting = not self.presenting
         self.form.setVisible(self.form_shown and not self.presenting)
-        self._wear(Theme.load(self.theme.name, PRESENT_SCALE if self.presenting else 1.0))
+        scale = max(1.1, min(2.2, self.height() / PRESENT_HEIGHT)) if self.presenting else 1.0
+        self._wear(Theme.load(self.theme.name, scale))
 
     def show_frames(self) -> None:
         figures = self.conductor.frames.figures()
@@ -239,8 +241,8 @@ class Window(QMainWindow):
         self._split.addWidget(self.race)
         self._split.setStretchFactor(1, 1)
         self._split.setCollapsible(1, False)
-        self._split.setSizes([292, 1300])
-        self.form.setMinimumWidth(250)
+        self._split.setSizes([290, 1300])
+        self.form.setMinimumWidth(280)
         self._pages = QStackedWidget()
         self._pages.addWidget(self._split)
         for view in self._coming:
