@@ -24,8 +24,9 @@ from tests.engine.support import Run, lanes
 from tests.prompts import PROMPTS, Prompt
 
 PRUNED = "pruned"
+PRUNED_LAYERS = {4, 9, 14, 19, 25, 27}
 DRAFTERS = (DrafterSettings(), DrafterSettings(kind="ngram"),
-            DrafterSettings(kind="layer-skip", gamma=3, skip=(11, 13, 15, 17)),
+            DrafterSettings(kind="layer-skip"),
             DrafterSettings(kind="model", model=PRUNED, gamma=3))
 
 
@@ -41,10 +42,10 @@ class Outcome:
 
 
 def pruned_copy(target: Model, folder: Path) -> Path:
-    """A draft model on disk: the target without six of its middle layers."""
-    thin = thinned(target.hf, {10, 12, 14, 16, 18, 20})
+    """A draft model on disk: the target without six of its layers."""
+    thin = thinned(target.hf, PRUNED_LAYERS)
     config = thin.config.to_dict() | {"num_hidden_layers": thin.config.num_hidden_layers}
-    kept = [i for i in range(target.hf.config.num_hidden_layers) if i not in {10, 12, 14, 16, 18, 20}]
+    kept = [i for i in range(target.hf.config.num_hidden_layers) if i not in PRUNED_LAYERS]
     names = {f"model.layers.{old}.": f"model.layers.{new}." for new, old in enumerate(kept)}
     state = {}
     for name, weight in target.hf.state_dict().items():
