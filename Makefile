@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 ARGS   ?=
 
-.PHONY: run test bench fetch lint clean
+.PHONY: run test bench exactness fetch clean
 
 run: $(VENV)/.ready
 	@$(BIN)/python main.py $(ARGS)
@@ -19,6 +19,10 @@ test: $(VENV)/.ready-dev
 bench: $(VENV)/.ready-dev
 	@$(BIN)/python main.py fetch
 	@$(BIN)/python -m tests.bench $(ARGS)
+
+exactness: $(VENV)/.ready-dev
+	@$(BIN)/python main.py fetch
+	@$(BIN)/python -m tests.exactness $(ARGS)
 
 fetch: $(VENV)/.ready
 	@$(BIN)/python main.py fetch

@@ -61,7 +61,8 @@ def divergence(lane: Lane, plain: Lane) -> dict[str, Any] | None:
         if ours != theirs:
             gap = plain.gaps[index]
             moved = plain.started.exactness.row_difference if plain.started else 0.0
-            return {"index": index, "token": ours, "plain_token": theirs, "logit_gap": gap, "near_tie": gap <= 2 * moved}
+            return {"index": index, "token": ours, "plain_token": theirs, "logit_gap": gap,
+                    "near_tie": gap <= 2 * moved}
     if len(lane.tokens) != len(plain.tokens):
         index = min(len(lane.tokens), len(plain.tokens))
         return {"index": index, "token": next(iter(lane.tokens[index:]), None),

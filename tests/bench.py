@@ -1,0 +1,150 @@
+"""Measured figures, printed: ``make bench``. Every ratio is of two sides that alternated in this one run.
+
+    speed       plain decoding, prompt lookup and layer skip, by kind of prompt; and transformers' own generate(),
+                plain and with prompt_lookup_num_tokens=10, on the same prompts
+    recording   a round with and without records of p and q
+    exact       what padding every forward to one width costs in float32, where rows need it to be bit-exact
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM
+
+from engine import models
+from engine.models import Model
+from engine.race import machine
+from engine.records import Totals
+from engine.settings import DrafterSettings, RunSettings
+from tests.engine.support import lanes
+from tests.prompts import PROMPTS, Prompt
+
+PLAIN, NGRAM, SKIP = DrafterSettings(), DrafterSettings(kind="ngram"), DrafterSettings(kind="layer-skip")
+
+
+def speed(prompts: Sequence[Prompt], tokens: int, repeats: int) -> None:
+    """Seconds for all tokens of a kind's prompts, each side summed; ours are races, so lanes alternate by round."""
+    target = models.load("builtin", dtype="bfloat16", device="cpu")
+    theirs = AutoModelForCausalLM.from_pretrained(models.fetch().path, dtype=torch.bfloat16).eval()
+    spent: dict[tuple[str, str], float] = defaultdict(float)
+    committed: dict[tuple[str, str], int] = defaultdict(int)
+    totals: dict[tuple[str, str], list[Totals]] = defaultdict(list)
+    ratios: dict[str, list[float]] = defaultdict(list)
+    for _ in range(repeats):
+        for prompt in prompts:
+            ids = target.encode(prompt.text, chat=True)
+            runs = lanes(target, ids, [RunSettings(drafter=d, max_new_tokens=tokens) for d in (PLAIN, NGRAM, SKIP)])
+            for name, run in zip(("plain", "ngram", "layer-skip"), runs, strict=True):
+                t = run.finished.totals
+                spent[prompt.kind, name] += t.decode_seconds
+                spent[prompt.kind, f"{name}, whole"] += t.total_seconds
+                committed[prompt.kind, name] += t.committed
+                totals[prompt.kind, name].append(t)
+            pace = [r.finished.totals.decode_seconds / r.finished.totals.committed for r in runs]
+            ratios[prompt.kind].append(pace[0] / pace[1])
+            for name, extra in (("generate", {}), ("generate, lookup", {"prompt_lookup_num_tokens": 10})):
+                seconds, count = timed_generate(theirs, ids, tokens, extra)
+                spent[prompt.kind, name] += seconds
+                committed[prompt.kind, name] += count
+    print(f"\nspeed: SmolLM2-135M-Instruct, bfloat16, greedy, {tokens} tokens at most, {repeats} times\n")
+    print("| prompts | plain | prompt lookup | speed-up | each prompt | E[m] | α | layer skip | generate() with lookup "
+          "against plain generate() | whole runs: ours against generate() with lookup |")
+    print("| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: |")
+    for kind in dict.fromkeys(p.kind for p in prompts):
+        def pace(name: str, kind: str = kind) -> float:
+            return spent[kind, name] / committed[kind, name.removesuffix(", whole")]
+
+        fast = totals[kind, "ngram"]
+        print(f"| {kind} | {1 / pace('plain'):.1f} tok/s | {1 / pace('ngram'):.1f} tok/s "
+              f"| **{pace('plain') / pace('ngram'):.2f}×** | {' '.join(f'{r:.1f}' for r in ratios[kind])} "
+              f"| {sum(t.committed for t in fast) / sum(t.rounds for t in fast):.2f} "
+              f"| {sum(t.accepted for t in fast) / max(1, sum(t.tested for t in fast)):.2f} "
+              f"| {pace('plain') / pace('layer-skip'):.2f}× | {pace('generate') / pace('generate, lookup'):.2f}× "
+              f"| {pace('generate, lookup') / pace('ngram, whole'):.2f}× |")
+    all_ours = sum(v for (_, name), v in spent.items() if name == "plain, whole")
+    all_theirs = sum(v for (_, name), v in spent.items() if name == "generate")
+    print(f"\nplain decoding, whole runs: generate() takes {all_theirs / all_ours:.2f} of our time")
+
+
+def timed_generate(model: Any, ids: Sequence[int], tokens: int, extra: dict[str, Any]) -> tuple[float, int]:
+    """Seconds and new tokens of one greedy generate(), prefill included."""
+    batch = torch.tensor([ids])
+    begin = time.perf_counter()
+    with torch.inference_mode():
+        out = model.generate(batch, attention_mask=torch.ones_like(batch), do_sample=False, max_new_tokens=tokens,
+                             pad_token_id=0, **extra)
+    return time.perf_counter() - begin, out.shape[1] - len(ids)
+
+
+def alternate(one: Callable[[], float], other: Callable[[], float], times: int) -> tuple[list[float], list[float]]:
+    """Each side's results, taken in turns, the first one changing."""
+    results: tuple[list[float], list[float]] = ([], [])
+    for index in range(times):
+        for side in ((0, 1) if index % 2 == 0 else (1, 0)):
+            results[side].append((one, other)[side]())
+    return results
+
+
+def recording(repeats: int) -> None:
+    """Seconds a round, with records and without: plain decoding, and prompt lookup on text to copy."""
+    target = models.load("builtin", dtype="bfloat16", device="cpu")
+    ids = target.encode(PROMPTS[5].text, chat=True)
+    print("\nrecording: a round with p, q and digests recorded against one without")
+    for drafter in (PLAIN, NGRAM):
+        def a_round(detail: bool, drafter: DrafterSettings = drafter) -> float:
+            one = lanes(target, ids, [RunSettings(drafter=drafter, max_new_tokens=64, detail=detail)])[0]
+            totals = one.finished.totals
+            return totals.decode_seconds / totals.rounds
+
+        a_round(True)
+        with_records, without = alternate(lambda f=a_round: f(True), lambda f=a_round: f(False), repeats * 4)
+        pairs = sorted(a / b - 1 for a, b in zip(with_records, without, strict=True))
+        inside = lanes(target, ids, [RunSettings(drafter=drafter, max_new_tokens=64)])[0].rounds
+        share = sum(r.seconds.record for r in inside) / sum(r.seconds.total for r in inside)
+        print(f"  {drafter.label}: {statistics.median(with_records) * 1e3:.1f} ms against "
+              f"{statistics.median(without) * 1e3:.1f} ms, median of pairs {statistics.median(pairs):+.1%} "
+              f"({pairs[0]:+.1%} to {pairs[-1]:+.1%}); measured inside the round {share:.1%}")
+
+
+def exact(repeats: int) -> None:
+    """Float32: seconds a token of plain decoding and prompt lookup, padded to one width and not."""
+    target: Model = models.load("builtin", dtype="float32", device="cpu")
+    ids = target.encode(PROMPTS[5].text, chat=True)
+    print("\nexact: float32, every forward padded to one width against not")
+    for drafter in (PLAIN, NGRAM):
+        def a_token(padded: bool, drafter: DrafterSettings = drafter) -> float:
+            both = [RunSettings(drafter=d, max_new_tokens=32, exact=padded) for d in (drafter, NGRAM)]
+            totals = lanes(target, ids, both)[0].finished.totals
+            return totals.decode_seconds / totals.committed
+
+        padded, free = alternate(lambda f=a_token: f(True), lambda f=a_token: f(False), repeats)
+        print(f"  {drafter.label}: {statistics.median(padded) / statistics.median(free):.2f} times the time "
+              f"({statistics.median(free) * 1e3:.0f} ms a token without)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", default=["speed", "recording", "exact"],
+                        help="speed, recording, exact (all)")
+    parser.add_argument("--tokens", type=int, default=128)
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--kinds", nargs="+", default=["chat", "edit", "quotes"])
+    args = parser.parse_args()
+    print(f"{machine()}, torch {torch.__version__}, {torch.get_num_threads()} threads")
+    if "speed" in args.parts:
+        speed([p for p in PROMPTS if p.kind in args.kinds], args.tokens, args.repeats)
+    if "recording" in args.parts:
+        recording(args.repeats)
+    if "exact" in args.parts:
+        exact(args.repeats)
+
+
+if __name__ == "__main__":
+    main()
