@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from app.assets import demo_recording
+from app.display import check_display, missing_library
 from app.mishaps import details_of, explain
-from engine.errors import SpecScopeError
 from engine.settings import DrafterSettings
 
 if TYPE_CHECKING:
@@ -27,14 +27,12 @@ PRELOAD_MS = 250
 
 
 def run(args: argparse.Namespace) -> int:
-    _check_display(for_picture=args.screenshot is not None)
+    check_display(for_picture=args.screenshot is not None)
     try:
         from PySide6.QtCore import QTimer
         from PySide6.QtWidgets import QApplication
     except ImportError as error:
-        raise SpecScopeError(f"The window can't open because a system library is missing ({error}); on Debian and "
-                             "Ubuntu: apt-get install libegl1 libgl1 libxkbcommon0 libdbus-1-3 libfontconfig1 "
-                             "libxcb-cursor0.") from None
+        raise missing_library(error) from None
     from app.screenshot import DEFAULT_AFTER, Photographer, fit
     from app.settings import Settings
     from app.theme import load_fonts
@@ -83,17 +81,6 @@ def make_workshop() -> Workshop:
     from app.workshop import EngineWorkshop
 
     return EngineWorkshop()
-
-
-def _check_display(*, for_picture: bool) -> None:
-    """Qt ends the process when it finds no display; say so in a sentence instead."""
-    if sys.platform != "linux" or any(
-            os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")):
-        return
-    if for_picture:
-        os.environ["QT_QPA_PLATFORM"] = "offscreen"
-        return
-    raise SpecScopeError("There is no display to open a window on; the record and compare commands work without one.")
 
 
 def _fill_form(window: Window, args: argparse.Namespace, drafters: tuple[DrafterSettings, ...]) -> None:

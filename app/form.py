@@ -103,6 +103,7 @@ class Form(QFrame):
     def show_setup(self, setup: Setup) -> None:
         for part in (self.target, self.lanes, self.prompt, self.sampling):
             part.show_setup(setup)
+        self._quiet.stop()  # nobody has typed anything
 
     def set_theme(self, theme: Theme) -> None:
         self.lanes.set_theme(theme)

@@ -63,7 +63,6 @@ class Window(QMainWindow):
         self.prompt_shown = settings.flag("view/prompt", False)
         self.perspective = "race"
         self.keep_settings = True
-        self._loaded: Loaded | None = None
         self._shown_started: RunStarted | None = None
 
         self.store = Store()
@@ -274,13 +273,14 @@ class Window(QMainWindow):
         self.race.recording_bar.replay_wanted.connect(self.conductor.replay)
 
     def _on_frame(self) -> None:
-        if self._shown_started is None:
-            self._show_target()
+        if self._shown_started is None and (started := self._started()) is not None:
+            self._shown_started = started
+            self.top_bar.show_target(started.target, started.exactness, started.machine)
+            self._on_change()
         self.race.refresh()
 
     def _on_began(self) -> None:
         self._shown_started = None
-        self._show_target()
 
     def _on_change(self) -> None:
         conductor = self.conductor
@@ -294,25 +294,14 @@ class Window(QMainWindow):
         self.actions_list.refresh()
 
     def _on_loaded(self, loaded: Loaded) -> None:
-        self._loaded = loaded
-        if self.conductor.live:
-            self._show_target()
+        if self.conductor.live:  # a recording says itself what it was made with
+            self.top_bar.show_target(loaded.info, loaded.exactness)
 
     def _on_estimate(self, estimate: Estimated) -> None:
         self.form.memory.show_estimate(estimate)
 
     def _started(self) -> RunStarted | None:
         return next((lane.started for lane in self.store.lanes if lane.started is not None), None)
-
-    def _show_target(self) -> None:
-        self._shown_started = self._started()
-        if self._shown_started is not None:
-            started = self._shown_started
-            self.top_bar.show_target(started.target, started.exactness, started.machine)
-        elif self._loaded is not None:
-            self.top_bar.show_target(self._loaded.info, self._loaded.exactness)
-        if self._shown_started is not None:
-            self._on_change()
 
     def _wear(self, theme: Theme) -> None:
         self.theme = theme

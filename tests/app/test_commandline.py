@@ -139,3 +139,7 @@ def test_no_display(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
     monkeypatch.setattr(sys, "platform", "linux")
     assert commandline.main([]) == 2
     assert "no display" in capfd.readouterr().err
+    monkeypatch.setenv("DISPLAY", ":987")
+    assert commandline.main([]) == 2
+    said = capfd.readouterr().err
+    assert "doesn't answer" in said or "library is missing" in said

@@ -33,10 +33,12 @@ from app.orders import (
 )
 from app.torch_import import import_gently
 from app.workshop import EngineWorkshop
+from engine import trace
 from engine.records import Committed, Drafted, Judged, Record, RunFinished, Verified
 from engine.settings import DrafterSettings, RunSettings
 from tests.app.test_engine_thread import records, reports, wait_for
 from tests.engine import tiny
+from tests.widgets import fake_run
 
 ROOT = Path(__file__).resolve().parents[2]
 PROMPT = "one two three one two three one two"
@@ -207,6 +209,17 @@ def test_signals_close_the_window(number: int, status: int, tmp_path: Path) -> N
     done = subprocess.run([sys.executable, "-c", CLOSING.format(ready=itself), "--target", str(tmp_path)], cwd=ROOT,
                           env=environment(tmp_path), capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (status, "")
+
+
+def test_a_recording_plays_without_torch(tmp_path: Path) -> None:
+    recording = tmp_path / "race.spectrace"
+    with trace.Writer(recording) as writer:
+        for record in fake_run.race(limit=10, forward=0.01):
+            writer.write(record)
+    over = "lambda w: w.conductor.phase == 'over' and not print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", CLOSING.format(ready=over), "--trace", str(recording)], cwd=ROOT,
+                          env=environment(tmp_path), capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, set(done.stdout.split()), done.stderr) == (0, {"False"}, "")
 
 
 def test_a_screenshot_is_a_picture_of_that_size(tmp_path: Path) -> None:
