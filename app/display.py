@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import os
 import sys
+from pathlib import Path
 
 from engine.errors import SpecScopeError
 
-NEEDED = ("apt-get install libegl1 libgl1 libxkbcommon-x11-0 libdbus-1-3 libfontconfig1 libxcb-cursor0 libxcb-icccm4 "
-          "libxcb-keysyms1 libxcb-shape0")
+NEEDED = ("apt-get install libegl1 libgl1 libdbus-1-3 libfontconfig1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 "
+          "libxcb-image0 libxcb-keysyms1 libxcb-randr0 libxcb-render-util0 libxcb-shape0")
 
 
 def check_display(*, for_picture: bool) -> None:
@@ -31,9 +33,12 @@ def missing_library(error: ImportError) -> SpecScopeError:
 
 
 def _x11_problem() -> str:
-    """Empty when all is well. Uses the library that Qt will use."""
+    """Empty when all is well. Opens Qt's own plugin for X, whose libraries are the system's, then the display."""
+    qt = importlib.util.find_spec("PySide6")
+    plugin = Path(qt.origin or "").parent / "Qt" / "plugins" / "platforms" / "libqxcb.so" if qt else Path()
     try:
-        ctypes.CDLL("libxcb-cursor.so.0")
+        if plugin.is_file():
+            ctypes.CDLL(str(plugin))
         xcb = ctypes.CDLL("libxcb.so.1")
     except OSError as error:
         return f"a system library is missing ({error}); on Debian and Ubuntu: {NEEDED}"

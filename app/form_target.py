@@ -19,7 +19,7 @@ from app.setup import Setup
 from app.trust import ask_for_trust
 
 BUILTIN_NAME = "SmolLM2-135M-Instruct · built in"
-DTYPES = {"auto": "auto precision", "bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
+DTYPES = {"auto": "auto dtype", "bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
 DEVICES = {"auto": "auto device", "cpu": "CPU", "cuda": "CUDA"}
 
 

@@ -66,7 +66,8 @@ class Palette(QFrame):
         column.setContentsMargins(10, 10, 10, 10)
         column.addWidget(self.edit)
         column.addWidget(self.list)
-        self.resize(min(560, parent.width() - 40), min(420, parent.height() - 80))
+        self._tallest = min(460, parent.height() - 80)
+        self.resize(min(560, parent.width() - 40), self._tallest)
         self.move((parent.width() - self.width()) // 2, 64)
         self._filter("")
 
@@ -102,6 +103,8 @@ class Palette(QFrame):
             item.setForeground(1, self.palette().placeholderText())
             self.list.addTopLevelItem(item)
         self._select(0)
+        rows = max(1, self.list.topLevelItemCount()) * max(30, self.list.sizeHintForRow(0))
+        self.resize(self.width(), min(self._tallest, self.edit.sizeHint().height() + rows + 40))
 
     def _select(self, row: int) -> None:
         """Beyond either end it goes round."""
