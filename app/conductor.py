@@ -162,7 +162,8 @@ class Conductor(QObject):
             self._player.take(order)
         else:
             self._order_engine(order)
-        if self.active and self.phase != "preparing":
+        # A live run is paused once the engine says so: records that are under way come before that.
+        if self.phase in ("running", "paused") and not (self.live and isinstance(order, Pause)):
             self._enter("paused" if isinstance(order, Pause) else "running")
 
     def pause(self) -> None:
@@ -211,8 +212,10 @@ class Conductor(QObject):
         while self._outbox and time.perf_counter() < deadline:
             item = self._outbox.popleft()
             if isinstance(item, Record):
+                if not self.live:
+                    continue  # late ones; a recording of that very run may be on screen
                 self.store.append(item)
-                if self.phase == "preparing" and item.run == self._run:
+                if item.run == self._run and self.phase in ("preparing", "paused"):
                     self._enter("running")
             else:
                 self._hear(item)
@@ -236,6 +239,8 @@ class Conductor(QObject):
 
     def _hear(self, report: Report) -> None:
         if isinstance(report, (Paused, Ended)) and (report.run != self._run or not self.live):
+            return
+        if isinstance(report, Failed) and report.run not in ("", self._run):
             return
         match report:
             case Loading():

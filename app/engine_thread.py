@@ -141,7 +141,7 @@ class EngineThread:
         try:
             records = workshop.race(order, self._report, self._cancelled, gate.by_record)
             try:
-                while not (stopped := not self._may_go_on(gate)):
+                while not (stopped := not self._may_go_on(gate, order.run)):
                     record = next(records, None)
                     if record is None:
                         break
@@ -168,13 +168,15 @@ class EngineThread:
             self._waiting.append(self._postponed)
             self._postponed = None
 
-    def _may_go_on(self, gate: Gate) -> bool:
+    def _may_go_on(self, gate: Gate, run: str) -> bool:
         """Attend to the orders that concern a run under way, waiting while the gate is shut. False: end the run."""
         self._collect()
         while self._waiting or not gate.is_open:
             order = self._next_order()
             if isinstance(order, (Continue, Pause, StepRecord, StepRound)):
                 gate.take(order)
+                if isinstance(order, Pause):
+                    self._report(Paused(run))
             elif isinstance(order, (Load, Race, Quit)):
                 self._waiting.appendleft(order)  # done next, and the run makes way for it
                 return False
