@@ -160,6 +160,9 @@ def _command_parser(name: str) -> argparse.ArgumentParser:
     if name == "record":
         parser.add_argument("--out", metavar="FILE", type=_text, required=True,
                             help="the trace to write (.spectrace, or .spectrace.gz)")
+    if name == "compare":
+        parser.add_argument("--out", metavar="FILE", type=_text, default=None,
+                            help="write the race to a trace as well (.spectrace, or .spectrace.gz)")
     add_run_options(parser, many_drafters=name == "compare")
     return parser
 

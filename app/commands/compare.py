@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from app.commands.decoding import Job, Lane, prepare
 from engine.race import machine
+from engine.trace import Writer
 
 
 def run(args: argparse.Namespace) -> int:
     spelled = ["none", *(d for d in args.drafter if d != "none")]
     job = prepare(args, spelled)
-    lanes = decode_all(job)
+    lanes = decode_all(job, args.out)
     rows = [{"drafter": name, **lane.figures(), **against_plain(lane, lanes[0], greedy=job.settings[0].sampling.greedy)}
             for name, lane in zip(spelled, lanes, strict=True)]
     if args.json:
@@ -27,11 +29,14 @@ def run(args: argparse.Namespace) -> int:
     return 2 if any(lane.finished and lane.finished.reason == "error" for lane in lanes) else 0
 
 
-def decode_all(job: Job) -> list[Lane]:
-    """Run the race to its end."""
+def decode_all(job: Job, out: str | None = None) -> list[Lane]:
+    """Run the race to its end; into a trace too if ``out`` names one."""
     lanes = [Lane() for _ in job.settings]
-    for record in job.race():
-        lanes[int(record.lane)].take(record)
+    with Writer(out) if out else nullcontext() as trace:
+        for record in job.race():
+            lanes[int(record.lane)].take(record)
+            if trace:
+                trace.write(record)
     return lanes
 
 
