@@ -17,6 +17,11 @@ from engine.records import Committed, Record, RunFinished, RunStarted, Totals
 from engine.settings import RunSettings
 
 
+PROMPT_FRAME = 64
+"""Tokens that a chat template may add, for reckoning with a prompt before there is a tokenizer (at 3 characters a
+token)."""
+
+
 @dataclass(frozen=True)
 class Job:
     """All that a race needs."""
@@ -72,6 +77,11 @@ def prepare(args: argparse.Namespace, drafters: Sequence[str]) -> Job:
     text = prompt_text(args)
     names = list(dict.fromkeys(s.drafter.model for s in settings if s.drafter.kind == "model"))
     options: dict[str, Any] = {"dtype": args.dtype, "device": args.device, "trust_remote_code": args.trust_remote_code}
+    plan = models.estimate(args.target, [s.drafter for s in settings], prompt_tokens=len(text) // 3 + PROMPT_FRAME,
+                           max_new_tokens=args.max_new_tokens, revision=args.revision, **options)
+    plan.check()
+    if not args.json:
+        print(plan.sentence(), file=sys.stderr)
     with TerminalProgress() as progress:
         target = models.load(args.target, revision=args.revision, progress=progress, **options)
         drafted = {name: models.load(name, progress=progress, **options) for name in names}

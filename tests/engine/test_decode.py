@@ -14,7 +14,7 @@ from engine.drafters.model import ModelDrafter
 from engine.errors import CacheError, NumericsError
 from engine.records import Committed, Drafted, Judged, Prefilled, Record, RunFinished, RunStarted, Verified, Vocabulary
 from engine.runner import Runner
-from engine.sampling import Sampling, Warper
+from engine.sampling import Sampling, Warper, choose
 from tests.engine import tiny
 from tests.engine.support import PROMPT, VOCABULARY, WARM, Run, lanes, run, settings, target, wrap
 
@@ -378,3 +378,65 @@ def test_a_drafter_with_a_shorter_context_drafts_no_more_behind_it() -> None:
     long = run(target(), PROMPT * 3, settings("model:short", tokens=10), models={"short": short})
     assert long.tokens == run(target(), PROMPT * 3, settings(tokens=10)).tokens
     assert not long.drafted
+
+
+def drafted_by(runner: Runner, sampling: Sampling, device: str = "cpu"):  # type: ignore[no-untyped-def]
+    drafter = ModelDrafter(runner, Warper(sampling), vocabulary=VOCABULARY, device=torch.device(device))
+    drafter.prefill(PROMPT[:-1])
+    return list(drafter.propose(PROMPT, 6, RoundDraws(3, len(PROMPT))))
+
+
+@pytest.mark.parametrize("sampling", [WARM, Sampling(temperature=0.8, top_k=7, top_p=0.9, min_p=0.01,
+                                                     repetition_penalty=1.2)], ids=["plain", "warped"])
+def test_q_is_the_very_tensor_drawn_from(sampling: Sampling) -> None:  # pitfalls 2, 3
+    half = copy.deepcopy(target(seed=7).hf).to(torch.bfloat16)
+    for draft in drafted_by(Runner(half), sampling):
+        assert draft.q is not None
+        assert draft.q.dtype == torch.float32
+        assert float(draft.q.sum()) == pytest.approx(1, abs=1e-5)
+        assert draft.draw is not None
+        assert int(choose(draft.q, draft.draw)) == int(draft.token)
+
+
+def test_drafts_are_handed_over_on_the_target_s_device() -> None:  # pitfall 31
+    """The meta device stands for another one: drafts arrive there, while the drafter goes on where its model is."""
+    away, here = (drafted_by(Runner(target(seed=7).hf), WARM, device) for device in ("meta", "cpu"))
+    assert len(away) == len(here) == 6
+    for draft in away:
+        assert draft.q is not None
+        assert isinstance(draft.token, torch.Tensor)
+        assert draft.token.device.type == draft.q.device.type == "meta"
+
+
+def test_only_the_rows_that_are_needed_have_logits(monkeypatch: pytest.MonkeyPatch) -> None:  # pitfall 34
+    shapes: list[tuple[int, int]] = []
+    call = Runner._call
+
+    def spy(self: Runner, ids: torch.Tensor, positions: torch.Tensor, rows: int) -> torch.Tensor:
+        out = call(self, ids, positions, rows)
+        shapes.append((ids.shape[1], out.shape[0]))
+        return out
+
+    monkeypatch.setattr(Runner, "_call", spy)
+    runner = Runner(target().hf)
+    runner.prefill([i % VOCABULARY for i in range(200)])
+    runner.forward([1, 2, 3], rows=1)
+    runner.forward([1, 2, 3])
+    assert shapes == [(200, 1), (3, 1), (3, 3)]
+
+
+def test_rejected_drafts_leave_no_trace_in_the_penalty() -> None:  # pitfall 27
+    """Only committed tokens advance what the penalty has seen, on both sides."""
+    strict = Sampling(temperature=1.0, repetition_penalty=1.5)
+    one = run(target(), PROMPT, settings("model:other", tokens=40, sampling=strict, seed=2), models=twins("llama"))
+    assert any(not j.accepted for j in one.judged)
+    text = PROMPT + one.tokens
+    warper = Warper(strict)
+    for end, verified in zip(one.rounds, one.verified, strict=True):
+        fresh = Runner(target().hf)
+        fresh.prefill(text[: end.position - 1])
+        seen = torch.zeros(1, VOCABULARY, dtype=torch.bool)
+        seen[0, text[: end.position]] = True
+        p = warper.distribution(warper.scores(fresh.forward([text[end.position - 1]]), seen))[0]
+        row = verified.rows[0]
+        torch.testing.assert_close(torch.from_numpy(row.p.copy()), p[row.ids.tolist()], rtol=1e-3, atol=1e-5)
