@@ -16,7 +16,6 @@ from engine.race import LanePlan, race
 from engine.records import Committed, Record, RunFinished, RunStarted, Totals
 from engine.settings import RunSettings
 
-
 PROMPT_FRAME = 64
 """Tokens that a chat template may add, for reckoning with a prompt before there is a tokenizer (at 3 characters a
 token)."""
