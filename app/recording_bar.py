@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.elided_label import ElidedLabel
@@ -28,7 +28,7 @@ class RecordingBar(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 6, 8, 6)
         row.setSpacing(12)
-        row.addWidget(badge)
+        row.addWidget(badge, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self._about, 1)
         row.addWidget(self._replay)
         self.set_theme(theme)
