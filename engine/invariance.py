@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 
@@ -60,15 +61,15 @@ def _sentence(limit: int, width: int, pad_to: int, worst: float) -> str:
             "(--exact pads them to one width)")
 
 
-_measured: dict[tuple[int, int, int], Exactness] = {}
+_measured: WeakKeyDictionary[Any, dict[tuple[int, int], Exactness]] = WeakKeyDictionary()
 
 
 def exactness(model: Any, width: int, *, pad_to: int = 1, cancelled: Callable[[], bool] = lambda: False) -> Exactness:
     """:func:`measure`, once a model, width and padding in this process."""
-    key = (id(model), width, pad_to)
-    if key not in _measured:
+    known, key = _measured.setdefault(model, {}), (width, pad_to)
+    if key not in known:
         result = measure(model, width, pad_to=pad_to, cancelled=cancelled)
         if cancelled():
             return result
-        _measured[key] = result
-    return _measured[key]
+        known[key] = result
+    return known[key]

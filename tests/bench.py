@@ -1,7 +1,7 @@
 """Measured figures, printed: ``make bench``. Every ratio is of two sides that alternated in this one run.
 
-    speed       plain decoding, prompt lookup and layer skip, by kind of prompt; and transformers' own generate(),
-                plain and with prompt_lookup_num_tokens=10, on the same prompts
+    speed       plain decoding and prompt lookup, by kind of prompt; and transformers' own generate(), plain and with
+                prompt_lookup_num_tokens=10, on the same prompts
     recording   a round with and without records of p and q
     exact       what padding every forward to one width costs in float32, where rows need it to be bit-exact
 """
@@ -26,7 +26,7 @@ from engine.settings import DrafterSettings, RunSettings
 from tests.engine.support import lanes
 from tests.prompts import PROMPTS, Prompt
 
-PLAIN, NGRAM, SKIP = DrafterSettings(), DrafterSettings(kind="ngram"), DrafterSettings(kind="layer-skip")
+PLAIN, NGRAM = DrafterSettings(), DrafterSettings(kind="ngram")
 
 
 def speed(prompts: Sequence[Prompt], tokens: int, repeats: int) -> None:
@@ -40,8 +40,8 @@ def speed(prompts: Sequence[Prompt], tokens: int, repeats: int) -> None:
     for _ in range(repeats):
         for prompt in prompts:
             ids = target.encode(prompt.text, chat=True)
-            runs = lanes(target, ids, [RunSettings(drafter=d, max_new_tokens=tokens) for d in (PLAIN, NGRAM, SKIP)])
-            for name, run in zip(("plain", "ngram", "layer-skip"), runs, strict=True):
+            runs = lanes(target, ids, [RunSettings(drafter=d, max_new_tokens=tokens) for d in (PLAIN, NGRAM)])
+            for name, run in zip(("plain", "ngram"), runs, strict=True):
                 t = run.finished.totals
                 spent[prompt.kind, name] += t.decode_seconds
                 spent[prompt.kind, f"{name}, whole"] += t.total_seconds
@@ -54,9 +54,9 @@ def speed(prompts: Sequence[Prompt], tokens: int, repeats: int) -> None:
                 spent[prompt.kind, name] += seconds
                 committed[prompt.kind, name] += count
     print(f"\nspeed: SmolLM2-135M-Instruct, bfloat16, greedy, {tokens} tokens at most, {repeats} times\n")
-    print("| prompts | plain | prompt lookup | speed-up | each prompt | E[m] | α | layer skip | generate() with lookup "
+    print("| prompts | plain | prompt lookup | speed-up | each prompt | E[m] | α | generate() with lookup "
           "against plain generate() | whole runs: ours against generate() with lookup |")
-    print("| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: |")
+    print("| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: |")
     for kind in dict.fromkeys(p.kind for p in prompts):
         def pace(name: str, kind: str = kind) -> float:
             return spent[kind, name] / committed[kind, name.removesuffix(", whole")]
@@ -66,7 +66,7 @@ def speed(prompts: Sequence[Prompt], tokens: int, repeats: int) -> None:
               f"| **{pace('plain') / pace('ngram'):.2f}×** | {' '.join(f'{r:.1f}' for r in ratios[kind])} "
               f"| {sum(t.committed for t in fast) / sum(t.rounds for t in fast):.2f} "
               f"| {sum(t.accepted for t in fast) / max(1, sum(t.tested for t in fast)):.2f} "
-              f"| {pace('plain') / pace('layer-skip'):.2f}× | {pace('generate') / pace('generate, lookup'):.2f}× "
+              f"| {pace('generate') / pace('generate, lookup'):.2f}× "
               f"| {pace('generate, lookup') / pace('ngram, whole'):.2f}× |")
     all_ours = sum(v for (_, name), v in spent.items() if name == "plain, whole")
     all_theirs = sum(v for (_, name), v in spent.items() if name == "generate")
