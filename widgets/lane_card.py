@@ -14,7 +14,7 @@ from widgets.protocols import LaneView, StoreView, ThemeView
 from widgets.round_ribbon import RoundRibbon
 from widgets.token_stream import TokenStream
 
-NARROW = 700
+NARROW = 820
 """Logical pixels (at scale 1) under which the smaller figures give way."""
 
 
@@ -31,7 +31,7 @@ class LaneCard(Card):
         self._swatch = Swatch(theme, 0)
         self._title = ElidedLabel(theme, "title", "text", yields=False)
         self._about = ElidedLabel(theme, "body", "dim")
-        self._status = ElidedLabel(theme, "small", "dim", yields=False)
+        self._status = ElidedLabel(theme, "small", "dim")
         self._rounds = Figure(theme, "figure", "rounds", "000")
         self._acceptance = Figure(theme, "figure", "α", "0.00")
         self._mean = Figure(theme, "figure", "tokens a round", "0.00")
@@ -146,6 +146,7 @@ class LaneCard(Card):
         if (tight, self.theme.scale) == self._arranged:
             return
         self._arranged = (tight, self.theme.scale)
+        self.setMinimumWidth(px(480))  # less than the layout asks for with all figures: they give way instead
         self._column.setContentsMargins(px(18), px(6 if tight else 12), px(14), px(8 if tight else 14))
         self._column.setSpacing(px(2 if tight else 8))
 
