@@ -14,7 +14,7 @@ from widgets.protocols import LaneView, StoreView, ThemeView
 from widgets.round_ribbon import RoundRibbon
 from widgets.token_stream import TokenStream
 
-NARROW = 820
+NARROW = 700
 """Logical pixels (at scale 1) under which the smaller figures give way."""
 
 
