@@ -134,6 +134,11 @@ class LaneState:
         """``cells[:settled]`` never change again; behind them is the round in flight."""
         self.committed: list[int] = []
         """Indices into ``cells`` of the output's tokens, in order."""
+        self.ids: list[int] = []
+        """The output's token ids, and for each the difference of its row's two best logits, where recorded."""
+        self.gaps: list[float] = []
+        self.agreed = 0
+        """Output tokens known to be the plain lane's (kept here for the store, which compares)."""
         self.prompt_length = 0
         self.rounds: list[RoundSummary] = []
         self.records: list[Record] = []
@@ -272,6 +277,8 @@ class LaneState:
         if record.final != "none":
             self._commit_final(record, serial)
         self._rows = ()
+        self.ids += record.tokens
+        self.gaps += record.gaps
         self.totals = self.totals.plus(record)
         start = self.totals.total_seconds - record.seconds.total
         self.clock = self.totals.total_seconds

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.lane_state import Cell, LaneSpec, LaneState, RoundSummary
+from engine.divergence import Divergence, first_divergence
 from engine.records import Record
 
 __all__ = ["Cell", "Change", "LaneSpec", "LaneState", "Observers", "RoundSummary", "Selection", "Store"]
@@ -120,6 +121,21 @@ class Store:
             return None
         reference, own = plain.totals.tokens_per_second, state.totals.tokens_per_second
         return own / reference if own and reference else None
+
+    def divergence(self, lane: str) -> Divergence | None:
+        """Where a greedy lane parts from the plain one; None while they agree. Nothing is compared twice."""
+        plain, state = self.plain, self._lanes.get(lane)
+        if plain is None or state is None or state is plain or plain.started is None or state.started is None:
+            return None
+        if not state.started.settings.sampling.greedy or not plain.started.settings.sampling.greedy:
+            return None
+        ended = all(one.finished is not None and one.finished.reason in ("eos", "stop", "length", "context")
+                    for one in (plain, state))
+        found = first_divergence(state.ids, plain.ids, plain.gaps, plain.started.exactness.row_difference, ended=ended,
+                                 start=state.agreed)
+        if found is None:
+            state.agreed = min(len(state.ids), len(plain.ids))
+        return found
 
     @property
     def longest_clock(self) -> float:

@@ -61,6 +61,7 @@ def decode(target: Runner, drafter: Drafter, seq: Transcript, judge: Judge, log:
             drafts.append(draft)
             if by_record():
                 token, q = judge.read(draft)
+                target.wait()
                 yield from log.drafted(index, start, draft, token, q, watch.between(*spans[-1]))
                 shown += 1
 

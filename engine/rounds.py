@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -91,21 +92,24 @@ class Judge:
         if reduced:
             found |= {"second": scores.gather(1, _second(reduced.ids, winners))[:, 0], "digests": digests(logits)}
         extra = reduced.tensors() if reduced else ()
+        reduced_by = watch.mark()  # before the transfer: it has surely passed once that is done
         values = fetch(*found.values(), *extra)
         host = dict(zip(found, values, strict=False))
-        fetched = watch.mark()
+        began = time.perf_counter()
+        rows = contrasts(*values[len(found):]) if reduced else ()
+        host_seconds = time.perf_counter() - began
         self._check(host["top"], host["mass"], draws.start)
         accepted = int(host["accepted"])
         return Facts(
             drafts=host["drafts"].tolist(), p=host["p"].tolist(), q=host["q"].tolist(), accepted=accepted,
             final=int(host["final"]), final_p=float(host["final_p"]), mass=float(host["mass"]),
             best=host["best"].tolist(),
-            rows=contrasts(*values[len(found):]) if reduced else (),
+            rows=rows,
             gaps=_gaps(host["top"], host["second"]) if reduced else [],
             digests=host["digests"].tolist() if reduced else [],
             accept_draws=accept_draws, final_draw=None if greedy else draws.final(accepted),
             judge_seconds=watch.between(begin, reduced_at),
-            record_seconds=watch.between(reduced_at, fetched))
+            record_seconds=watch.between(reduced_at, reduced_by) + host_seconds)
 
     def _check(self, top: NDArray[Any], mass: NDArray[Any], start: int) -> None:
         bad = np.flatnonzero(~np.isfinite(top))

@@ -110,7 +110,7 @@ class Runner:
         return max(tokens, self.pad_to)
 
     def wait(self) -> None:
-        """Until all that was asked of the device is done (once a run, after the prefill)."""
+        """Until all that was asked of the device is done: after the prefill, and at each draft while stepping."""
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
 

@@ -97,7 +97,7 @@ class LaneCard(Card):
                 "running": "The first token is on its way …", "stopped": "Stopped before its first token.",
             }.get(lane.status, "It ended without a token."))
         self._body.setCurrentWidget(page)
-        words = "" if page is self._notice and not failed else lane_figures.status(lane)
+        words = "" if page is self._notice and not failed else lane_figures.status(self.store, lane)
         self._status.set_whole(words)
         self._status.setVisible(bool(words))
 

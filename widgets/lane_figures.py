@@ -73,8 +73,11 @@ _ENDS = {"eos": "finished: end of text", "stop": "finished: stop text", "length"
          "context": "finished: context is full", "stopped": "stopped", "error": "failed"}
 
 
-def status(lane: LaneView) -> str:
-    """What the lane is doing, in two or three words; nothing while it simply runs."""
+def status(store: StoreView, lane: LaneView) -> str:
+    """What the lane is doing, in two or three words; nothing while it simply runs. And where it parts from plain
+    decoding, should a greedy lane do that."""
+    words = {"waiting": "waiting", "prefilling": "reading the prompt"}.get(lane.status, "")
     if lane.finished is not None:
-        return _ENDS[lane.finished.reason]
-    return {"waiting": "waiting", "prefilling": "reading the prompt"}.get(lane.status, "")
+        words = _ENDS[lane.finished.reason]
+    parted = store.divergence(lane.id)
+    return " · ".join(filter(None, (parted.sentence if parted else "", words)))

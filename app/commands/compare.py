@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from app.commands.decoding import Job, Lane, prepare
+from engine.divergence import Divergence, first_divergence
 from engine.race import machine
 from engine.trace import Writer
 
@@ -51,28 +52,21 @@ def against_plain(lane: Lane, plain: Lane, *, greedy: bool) -> dict[str, Any]:
     return {
         "speedup": theirs / ours if ours and theirs else None,
         "identical_to_plain": lane.tokens == plain.tokens if greedy and not failed else None,
-        "first_divergence": divergence(lane, plain) if greedy and not failed else None,
+        "first_divergence": as_json(divergence(lane, plain)) if greedy and not failed else None,
         "error": lane.finished.message if failed and lane.finished else None,
     }
 
 
-def divergence(lane: Lane, plain: Lane) -> dict[str, Any] | None:
-    """The first token that differs from plain decoding's.
+def divergence(lane: Lane, plain: Lane) -> Divergence | None:
+    moved = plain.started.exactness.row_difference if plain.started else 0.0
+    return first_divergence(lane.tokens, plain.tokens, plain.gaps, moved, ended=True)
 
-    It is a near-tie when the gap of the two best logits in the plain run is at most twice the measured difference of
-    rows between widths: then each logit may have moved by that much, one up, the other down. Else it is a fault.
-    """
-    for index, (ours, theirs) in enumerate(zip(lane.tokens, plain.tokens, strict=False)):
-        if ours != theirs:
-            gap = plain.gaps[index]
-            moved = plain.started.exactness.row_difference if plain.started else 0.0
-            return {"index": index, "token": ours, "plain_token": theirs, "logit_gap": gap,
-                    "near_tie": gap <= 2 * moved}
-    if len(lane.tokens) != len(plain.tokens):
-        index = min(len(lane.tokens), len(plain.tokens))
-        return {"index": index, "token": next(iter(lane.tokens[index:]), None),
-                "plain_token": next(iter(plain.tokens[index:]), None), "logit_gap": None, "near_tie": False}
-    return None
+
+def as_json(found: Divergence | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {"index": found.index, "token": found.token, "plain_token": found.plain_token, "logit_gap": found.gap,
+            "near_tie": found.near_tie}
 
 
 def _pace(lane: Lane) -> float | None:
@@ -104,5 +98,4 @@ def _same(row: dict[str, Any]) -> str:
     if row["identical_to_plain"]:
         return "yes"
     d = row["first_divergence"]
-    gap = "" if d["logit_gap"] is None else f", gap {d['logit_gap']:.3g}"
-    return f"parts at token {d['index']}{gap}: {'near-tie' if d['near_tie'] else 'FAULT'}"
+    return Divergence(d["index"], d["token"], d["plain_token"], d["logit_gap"], d["near_tie"]).sentence

@@ -200,3 +200,27 @@ def test_ten_thousand_rounds_take_under_a_second(capsys: pytest.CaptureFixture[s
     with capsys.disabled():
         print(f"\n{rounds} rounds, {len(records)} records: {seconds:.2f} s")
     assert store.lane("wide").totals.rounds == rounds
+
+
+def test_where_a_greedy_lane_parts_from_plain_is_told() -> None:
+    """Two greedy lanes of a real engine, the second one's third token tampered with."""
+    import msgspec
+
+    from tests.engine.support import PROMPT, lanes, settings, target
+
+    plain, fast = lanes(target(), PROMPT, [settings(), settings("ngram")])
+    store = Store()
+    store.begin("test", [LaneSpec("0", "plain", "", plain=True), LaneSpec("1", "ngram", "")])
+    store.extend([*plain.records, *fast.records])
+    assert store.divergence("0") is None
+    assert store.divergence("1") is None
+    store.begin("test", [LaneSpec("0", "plain", "", plain=True), LaneSpec("1", "ngram", "")])
+    store.extend(plain.records)
+    for record in fast.records:
+        if isinstance(record, Committed) and record.position == len(PROMPT):
+            record = msgspec.structs.replace(record, tokens=(record.tokens[0] ^ 1, *record.tokens[1:]))
+        store.append(record)
+    parted = store.divergence("1")
+    assert parted is not None
+    assert (parted.index, parted.plain_token) == (0, plain.tokens[0])
+    assert parted.gap == plain.rounds[0].gaps[0]
