@@ -6,6 +6,7 @@ A killed process loses at most the round in flight. Read without torch. Nothing 
 from __future__ import annotations
 
 import gzip
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -56,6 +57,17 @@ def _array(wanted: Any, value: Any) -> Any:
 _encoder = msgspec.json.Encoder(enc_hook=_plain)
 _header_decoder = msgspec.json.Decoder(Header)
 _decoder: msgspec.json.Decoder[AnyRecord] = msgspec.json.Decoder(AnyRecord, dec_hook=_array)
+
+
+def check_writable(path: str | Path) -> None:
+    """Raises :class:`TraceError` if a trace could not be written there: better said before minutes of decoding."""
+    path = Path(path)
+    if path.is_dir():
+        raise TraceError(f"{path} can't be written: it is a folder; name a file in it.")
+    if not path.absolute().parent.is_dir():
+        raise TraceError(f"{path} can't be written: the folder {path.parent} does not exist.")
+    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        raise TraceError(f"{path} can't be written: there is no permission.")
 
 
 class Writer:

@@ -4,30 +4,49 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
+import msgspec
+
 from app.commands.decoding import Job, Lane, prepare
 from engine.divergence import Divergence, first_divergence
 from engine.race import machine
-from engine.trace import Writer
+from engine.trace import Writer, check_writable
 
 
 def run(args: argparse.Namespace) -> int:
     spelled = ["none", *(d for d in args.drafter if d != "none")]
+    if args.out:
+        check_writable(args.out)
     job = prepare(args, spelled)
     lanes = decode_all(job, args.out)
-    rows = [{"drafter": name, **lane.figures(), **against_plain(lane, lanes[0], greedy=job.settings[0].sampling.greedy)}
-            for name, lane in zip(spelled, lanes, strict=True)]
+    greedy = job.settings[0].sampling.greedy
+    rows = [{"drafter": name, "settings": msgspec.to_builtins(settings), **lane.figures(),
+             **against_plain(lane, lanes[0], greedy=greedy)}
+            for name, settings, lane in zip(spelled, job.settings, lanes, strict=True)]
     if args.json:
         print(json.dumps({"machine": machine(), "target": job.target.info.name, "dtype": job.target.info.dtype,
-                          "device": job.target.info.device, "exactness": exactness(lanes), "lanes": rows}))
+                          "device": job.target.info.device, "exactness": exactness(lanes), "prompt": job.text,
+                          "prompt_tokens": len(job.prompt), "lanes": rows}))
     else:
         print(f"{job.target.info.name}, {job.target.info.dtype}, {job.target.info.device}: {exactness(lanes)}")
-        print(f"{machine()}; prompt of {len(job.prompt)} tokens\n")
+        print(f"{machine()}; {described(job)}\n")
         print(table(rows))
-    return 2 if any(lane.finished and lane.finished.reason == "error" for lane in lanes) else 0
+    for row in rows:
+        if row["error"]:
+            print(f"{row['drafter']}: {row['error']}", file=sys.stderr)
+    return 2 if any(row["error"] for row in rows) else 0
+
+
+def described(job: Job) -> str:
+    """Prompt and sampling, so that a table can be made again."""
+    s, words = job.settings[0], " ".join(job.text.split())
+    shown = words if len(words) <= 48 else f"{words[:47]}…"
+    how = "greedy" if s.sampling.greedy else f"temperature {s.sampling.temperature:g}, seed {s.seed}"
+    return f"{len(job.prompt)} prompt tokens (“{shown}”), at most {s.max_new_tokens} new ones, {how}"
 
 
 def decode_all(job: Job, out: str | None = None) -> list[Lane]:
@@ -92,7 +111,7 @@ def _f(value: float | None, digits: int, unit: str = "") -> str:
 
 def _same(row: dict[str, Any]) -> str:
     if row["error"]:
-        return str(row["error"])
+        return "failed"
     if row["identical_to_plain"] is None:
         return "sampled"
     if row["identical_to_plain"]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from app.options import prompt_text, run_settings
 from engine import models
+from engine.errors import SpecScopeError
 from engine.models import Model, Progress
 from engine.race import LanePlan, race
 from engine.records import Committed, Record, RunFinished, RunStarted, Totals
@@ -29,6 +30,8 @@ class Job:
     drafters: Mapping[str, Model]
     prompt: Sequence[int]
     settings: Sequence[RunSettings]
+    text: str
+    """The prompt as it was given."""
 
     def race(self) -> Iterator[Record]:
         plans = [LanePlan(str(index), settings) for index, settings in enumerate(self.settings)]
@@ -74,18 +77,20 @@ def prepare(args: argparse.Namespace, drafters: Sequence[str]) -> Job:
     """Check every setting, then load what they name. Raises a SpecScopeError that says what is wrong."""
     settings = [run_settings(args, spelled) for spelled in drafters]
     text = prompt_text(args)
+    if not text:
+        raise SpecScopeError("The prompt is empty, but decoding needs something to begin from; write something.")
     names = list(dict.fromkeys(s.drafter.model for s in settings if s.drafter.kind == "model"))
     options: dict[str, Any] = {"dtype": args.dtype, "device": args.device, "trust_remote_code": args.trust_remote_code}
     plan = models.estimate(args.target, [s.drafter for s in settings], prompt_tokens=len(text) // 3 + PROMPT_FRAME,
                            max_new_tokens=args.max_new_tokens, revision=args.revision, **options)
     plan.check()
-    if not args.json:
+    if sys.stderr.isatty():  # elsewhere standard error is for faults alone
         print(plan.sentence(), file=sys.stderr)
     with TerminalProgress() as progress:
         target = models.load(args.target, revision=args.revision, progress=progress, **options)
         drafted = {name: models.load(name, progress=progress, **options) for name in names}
     chat = args.chat if args.chat is not None else bool(getattr(target.tokenizer, "chat_template", None))
-    return Job(target, drafted, target.encode(text, chat=chat), settings)
+    return Job(target, drafted, target.encode(text, chat=chat), settings, text)
 
 
 class TerminalProgress:

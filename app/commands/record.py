@@ -9,10 +9,11 @@ import sys
 from app.commands.decoding import Lane, prepare
 from engine.errors import SpecScopeError
 from engine.records import Committed
-from engine.trace import Writer
+from engine.trace import Writer, check_writable
 
 
 def run(args: argparse.Namespace) -> int:
+    check_writable(args.out)
     job = prepare(args, [args.drafter])
     lane = Lane()
     with Writer(args.out) as trace:
