@@ -128,8 +128,7 @@ def main() -> int:
             tested, accepted = judged.get(outcome.drafter, (0, 0))
             totals = outcome.run.finished.totals
             judged[outcome.drafter] = (tested + totals.tested, accepted + totals.accepted)
-            if not outcome.same:
-                print(f"  {dtype} {outcome.drafter}: {outcome.why} — {outcome.prompt.text[:60]!r}")
+            print(f"  {dtype} {outcome.drafter}: {outcome.why} — {outcome.prompt.text[:48]!r}", flush=True)
         print(f"{dtype}: {passed} of {total} lanes the same, {committed} tokens; tested and accepted drafts: "
               + ", ".join(f"{name} {t}/{a}" for name, (t, a) in judged.items() if t))
         failures += total - passed
