@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from app.examples import load_examples
+from app.form_fields import Field
 from app.form_lanes import LanesSection
 from app.form_memory import MemorySection
 from app.form_prompt import PromptSection
@@ -53,7 +54,7 @@ class Form(QFrame):
             column.addLayout(line)
             column.addWidget(section)
         column.addStretch(1)
-        scroll = QScrollArea()
+        self._scroll = scroll = QScrollArea()
         scroll.setObjectName("form")
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
@@ -67,6 +68,9 @@ class Form(QFrame):
         self._quiet.setSingleShot(True)
         self._quiet.setInterval(SETTLED_MS)
         self._quiet.timeout.connect(self._on_quiet)
+        self._reveal_soon = QTimer(self)
+        self._reveal_soon.setSingleShot(True)
+        self._reveal_soon.timeout.connect(self._reveal)
         for part in (self.target, self.lanes, self.prompt, self.sampling):
             part.changed.connect(self._on_change)
 
@@ -110,7 +114,17 @@ class Form(QFrame):
 
     def _on_change(self) -> None:
         self._quiet.start()
+        self._reveal_soon.start(0)  # once the layout has made room for a sentence that has just appeared
         self.changed.emit()
+
+    def _reveal(self) -> None:
+        """Scroll to what is said about the field that is being typed into, and no further than the field allows."""
+        field = self.focusWidget()
+        while field is not None and not isinstance(field, Field):
+            field = field.parentWidget()
+        if field is not None and field.problem:
+            self._scroll.ensureWidgetVisible(field.problem_label, 0, 8)
+            self._scroll.ensureWidgetVisible(field, 0, 8)
 
     def _on_quiet(self) -> None:
         if not self.target.problem and self.lanes.bad_row is None and self.sampling.bad_field is None:

@@ -16,6 +16,21 @@ from engine.errors import SettingsError, SpecScopeError
 T = TypeVar("T")
 
 
+class ProblemLabel(QLabel):
+    """Why something can't be used, under what it is about; takes no room while there is nothing to say."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("problem")
+        self.setWordWrap(True)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.hide()
+
+    def show_problem(self, problem: str) -> None:
+        self.setText(problem)
+        self.setVisible(bool(problem))
+
+
 def restyle(widget: QWidget) -> None:
     """Let the style sheet look at the widget's properties again."""
     widget.style().unpolish(widget)
@@ -53,6 +68,8 @@ class Field(QFrame, Generic[T]):
         self.spec = spec
         self._value = value
         self.problem = ""
+        self.problem_label = ProblemLabel()
+        """For whoever lays the fields out, to be put under the field's row."""
         self.setObjectName("field")
         self.setToolTip(spec.tip)
         self.name = QLabel(spec.name)
@@ -120,10 +137,31 @@ class Field(QFrame, Generic[T]):
     def _set_problem(self, problem: str) -> None:
         self.problem = problem
         self.setToolTip(problem or self.spec.tip)
+        self.edit.setAccessibleDescription(problem)
+        self.problem_label.show_problem(problem)
         mark_bad(self, bool(problem))
 
 
+def field_row(*widgets: QWidget) -> QHBoxLayout:
+    """Side by side, equally wide."""
+    row = QHBoxLayout()
+    row.setSpacing(6)
+    for widget in widgets:
+        row.addWidget(widget, 1)
+    return row
+
+
 # --- reading and showing ----------------------------------------------------------------------------------------------
+
+
+def named(name: str, check: Callable[[T], object]) -> Callable[[T], object]:
+    """The check, complaining under the field's own name where the settings know the value by another."""
+    def checked(value: T) -> None:
+        try:
+            check(value)
+        except SettingsError as error:
+            raise SettingsError(f"{name} is {str(error).partition(' is ')[2]}") from None
+    return checked
 
 
 def whole(name: str, word: str = "", meaning: int | None = None) -> Callable[[str], int]:

@@ -9,7 +9,6 @@ from PySide6.QtGui import QColor, QContextMenuEvent, QKeyEvent, QMouseEvent, QPa
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
-    QGridLayout,
     QHBoxLayout,
     QLabel,
     QMenu,
@@ -20,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from app.combo_box import ComboBox
 from app.elided_label import ElidedLabel
-from app.form_fields import Field, Spec, mark_bad, whole, whole_stepper
+from app.form_fields import Field, ProblemLabel, Spec, field_row, mark_bad, whole, whole_stepper
 from app.form_sampling import AUTO, gamma_spec
 from app.model_source import SourceRow
 from app.theme import Theme
@@ -119,10 +118,7 @@ class LaneRow(QFrame):
         head.addWidget(self._close)
         self._options = QWidget()
         self._options.hide()
-        self._problem_label = QLabel()
-        self._problem_label.setObjectName("problem")
-        self._problem_label.setWordWrap(True)
-        self._problem_label.hide()
+        self._problem_label = ProblemLabel()
         column = QVBoxLayout(self)
         column.setContentsMargins(10, 2, 4, 2)
         column.setSpacing(8)
@@ -138,9 +134,8 @@ class LaneRow(QFrame):
     @property
     def settings(self) -> DrafterSettings | None:
         """None while something can't be used; ``problem`` says what."""
-        bad = next((field for field in self._fields if field.problem), None)
         try:
-            if bad is not None:
+            if (bad := self._bad_field) is not None:
                 raise SettingsError(bad.problem)
             settings = self._read()
         except SpecScopeError as error:
@@ -149,8 +144,13 @@ class LaneRow(QFrame):
         self.problem = ""
         return settings
 
+    @property
+    def _bad_field(self) -> Field[Any] | None:
+        return next((field for field in self._fields if field.problem), None)
+
     def open_options(self, opened: bool) -> None:
         self._options.setVisible(opened)
+        self._refresh()
 
     @property
     def opened(self) -> bool:
@@ -163,7 +163,7 @@ class LaneRow(QFrame):
     def complain(self) -> None:
         self.open_options(True)
         self._refresh(complain=True)
-        bad = next((field for field in self._fields if field.problem), None)
+        bad = self._bad_field
         (bad if bad is not None else self._model if self.kind == "model" else self).setFocus()
 
     def set_place(self, place: int, *, last: bool) -> None:
@@ -178,9 +178,7 @@ class LaneRow(QFrame):
     # --- options ------------------------------------------------------------------------------------------------------
 
     def _make_options(self, drafter: DrafterSettings) -> None:
-        grid = QGridLayout(self._options)
-        grid.setContentsMargins(0, 0, 4, 2)
-        grid.setSpacing(6)
+        rows: list[tuple[QWidget, ...]]
         self._gamma = Field(gamma_spec("as below", "Draft length of this lane; as below: the one under Sampling."),
                             AUTO if drafter.gamma is None else drafter.gamma)
         self._fields: list[Field[Any]] = [self._gamma]
@@ -195,25 +193,26 @@ class LaneRow(QFrame):
             self._match.setToolTip("Which earlier occurrence of the same tokens is continued.")
             self._match.currentIndexChanged.connect(self._on_change)
             self._fields += [self._min_n, self._max_n]
-            grid.addWidget(self._min_n, 0, 0)
-            grid.addWidget(self._max_n, 0, 1)
-            grid.addWidget(self._gamma, 1, 0)
-            grid.addWidget(self._match, 1, 1)
+            rows = [(self._min_n, self._max_n), (self._gamma, self._match)]
         elif self.kind == "layer-skip":
             self._skip = Field(Spec("skip", "Layers of the target left out while drafting, such as 10,11,12-15. "
                                     "auto: the method chooses.", read_layers,
                                     lambda v: DrafterSettings(skip=v), show_layers), drafter.skip)
             self._fields.append(self._skip)
-            grid.addWidget(self._skip, 0, 0)
-            grid.addWidget(self._gamma, 0, 1)
+            rows = [(self._skip, self._gamma)]
         else:
-            self._model = SourceRow("folder, .gguf file or hub id")
+            self._model = SourceRow("builtin, folder, .gguf file or hub id")
             self._model.text = drafter.model
             self._model.changed.connect(self._on_change)
-            grid.addWidget(self._model, 0, 0, 1, 2)
-            grid.addWidget(self._gamma, 1, 0, 1, 2)
-        grid.setColumnStretch(0, 1)
-        grid.setColumnStretch(1, 1)
+            rows = [(self._model,), (self._gamma,)]
+        column = QVBoxLayout(self._options)
+        column.setContentsMargins(0, 0, 4, 2)
+        column.setSpacing(6)
+        for row in rows:
+            column.addLayout(field_row(*row))
+            for widget in row:
+                if isinstance(widget, Field):
+                    column.addWidget(widget.problem_label)
         for field in self._fields:
             field.changed.connect(self._on_change)
 
@@ -240,8 +239,8 @@ class LaneRow(QFrame):
         settings = self.settings
         empty_model = self.kind == "model" and not self._model.text
         shown = self.problem if complain or not empty_model else ""
-        self._problem_label.setText(shown)
-        self._problem_label.setVisible(bool(shown))
+        said_at_field = self.opened and self._bad_field is not None
+        self._problem_label.show_problem("" if said_at_field else shown)
         mark_bad(self, bool(shown))
         if settings is None:
             self._note.show_text("")

@@ -8,7 +8,6 @@ from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import (
     QButtonGroup,
     QHBoxLayout,
-    QLabel,
     QPlainTextEdit,
     QPushButton,
     QVBoxLayout,
@@ -17,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from app.examples import Example
 from app.flow_layout import FlowLayout
+from app.form_fields import ProblemLabel
 from app.setup import Setup
 
 LINES_SHOWN = 7
@@ -45,10 +45,7 @@ class PromptSection(QWidget):
         self.edit.setAccessibleName("Prompt")
         self.edit.setToolTip("What every lane is asked. Ctrl+Return runs it.")
         self.edit.textChanged.connect(self._on_text)
-        self.problem_label = QLabel()
-        self.problem_label.setObjectName("problem")
-        self.problem_label.setWordWrap(True)
-        self.problem_label.hide()
+        self.problem_label = ProblemLabel()
 
         self._examples = examples
         self.chips: list[QPushButton] = []
@@ -106,8 +103,7 @@ class PromptSection(QWidget):
 
     def complain(self) -> None:
         """Someone tried to run: say what is missing."""
-        self.problem_label.setText(self.problem)
-        self.problem_label.setVisible(bool(self.problem))
+        self.problem_label.show_problem(self.problem)
         self.edit.setFocus()
 
     def _on_text(self) -> None:

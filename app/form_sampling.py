@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
 
-from app.form_fields import Field, Spec, number, show_number, stepper, whole, whole_stepper
+from app.form_fields import Field, Spec, field_row, named, number, show_number, stepper, whole, whole_stepper
 from app.setup import Setup
 from engine.settings import DrafterSettings, RunSettings, Sampling
 
@@ -18,7 +18,7 @@ AUTO = -1
 
 def gamma_spec(word: str, tip: str) -> Spec[int]:
     return Spec("γ", tip, whole("γ", word, AUTO),
-                lambda v: DrafterSettings(gamma=None if v == AUTO else v),
+                named("γ", lambda v: DrafterSettings(gamma=None if v == AUTO else v)),
                 lambda v: word if v == AUTO else str(v), whole_stepper())
 
 
@@ -61,7 +61,7 @@ class SamplingSection(QWidget):
             lambda v: RunSettings(seed=v), str, whole_stepper()), 0)
         self.length = Field(Spec(
             "tokens", "How many tokens to write at most.", whole("tokens"),
-            lambda v: RunSettings(max_new_tokens=v), str, whole_stepper(16)), 128)
+            named("tokens", lambda v: RunSettings(max_new_tokens=v)), str, whole_stepper(16)), 128)
         self.stop = Field(Spec(
             "stop at", "End once this text appears. Several: parted by \" | \". \\n is a new line.", read_stops,
             lambda v: RunSettings(stop=v), show_stops), ())
@@ -69,27 +69,19 @@ class SamplingSection(QWidget):
         self.exact = QCheckBox("always bit-exact")
         self.exact.setToolTip("Pad every forward to one width, so that speculative lanes give plain decoding's very "
                               "bits on devices whose rows depend on the width. Where they don't, it changes nothing.")
-        self.problem_label = QLabel()
-        self.problem_label.setObjectName("problem")
-        self.problem_label.setWordWrap(True)
-        self.problem_label.hide()
 
-        grid = QGridLayout()
-        grid.setSpacing(6)
-        for place, field in enumerate(self.fields[:-1]):
-            grid.addWidget(field, place // 2, place % 2)
-        grid.addWidget(self.stop, 4, 0, 1, 2)
-        grid.setColumnStretch(0, 1)
-        grid.setColumnStretch(1, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
-        column.addLayout(grid)
-        column.addWidget(self.problem_label)
+        for row in ((self.gamma, self.temperature), (self.top_k, self.top_p), (self.min_p, self.penalty),
+                    (self.seed, self.length), (self.stop,)):
+            column.addLayout(field_row(*row))
+            for field in row:
+                column.addWidget(field.problem_label)
         column.addWidget(self.exact)
         for field in self.fields:
-            field.changed.connect(self._on_change)
-        self.exact.toggled.connect(self._on_change)
+            field.changed.connect(self.changed)
+        self.exact.toggled.connect(lambda: self.changed.emit())
 
     @property
     def fields(self) -> list[Field[Any]]:
@@ -112,7 +104,6 @@ class SamplingSection(QWidget):
         self.length.set_value(setup.max_new_tokens)
         self.stop.set_value(setup.stop)
         self.exact.setChecked(setup.exact)
-        self._show_problem()
 
     def apply_to(self, setup: Setup) -> Setup:
         gamma = self.gamma.value
@@ -124,12 +115,3 @@ class SamplingSection(QWidget):
                 temperature=self.temperature.value, top_k=self.top_k.value,
                 top_p=self.top_p.value, min_p=self.min_p.value,
                 repetition_penalty=self.penalty.value))
-
-    def _on_change(self) -> None:
-        self._show_problem()
-        self.changed.emit()
-
-    def _show_problem(self) -> None:
-        bad = self.bad_field
-        self.problem_label.setText(bad.problem if bad else "")
-        self.problem_label.setVisible(bad is not None)

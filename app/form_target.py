@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import msgspec
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QGridLayout,
-    QLabel,
-    QLineEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QVBoxLayout, QWidget
 
 from app.combo_box import ComboBox
+from app.form_fields import ProblemLabel
 from app.model_source import SourceRow
 from app.setup import Setup
 from app.trust import ask_for_trust
@@ -54,10 +48,7 @@ class TargetSection(QWidget):
                 box.addItem(text, value)
         self.dtype.setToolTip("The precision of weights and sums. auto: what the device does well.")
         self.device.setToolTip("Where the model runs. auto: CUDA if there is a GPU. cuda:1 names one of several.")
-        self.problem_label = QLabel()
-        self.problem_label.setObjectName("problem")
-        self.problem_label.setWordWrap(True)
-        self.problem_label.hide()
+        self.problem_label = ProblemLabel()
 
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -97,8 +88,7 @@ class TargetSection(QWidget):
         return "No target is named: type its id on the hub, such as owner/name."
 
     def complain(self) -> None:
-        self.problem_label.setText(self.problem)
-        self.problem_label.setVisible(bool(self.problem))
+        self.problem_label.show_problem(self.problem)
         (self.path if self.kind.currentData() == "path" else self.hub).setFocus()
 
     def show_setup(self, setup: Setup) -> None:

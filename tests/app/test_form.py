@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from pytestqt.qtbot import QtBot
 
 from app.examples import load_examples
@@ -59,21 +59,51 @@ def test_lanes_become_settings() -> None:
     ("temperature", "hot", "temperature is 'hot'"), ("temperature", "-1", "temperature is -1"),
     ("top_k", "1.5", "top-k is '1.5'"), ("top_p", "0", "top-p is 0"), ("min_p", "2", "min-p is 2"),
     ("penalty", "0", "repetition penalty is 0"), ("seed", "-1", "seed is -1"), ("seed", "9" * 30, "seed is"),
-    ("length", "x", "tokens is 'x'"), ("gamma", "65", "gamma is 65"), ("temperature", "nan", "temperature is 'nan'")])
+    ("length", "x", "tokens is 'x'"), ("length", "-5", "tokens is -5"), ("gamma", "65", "γ is 65"),
+    ("temperature", "nan", "temperature is 'nan'")])
 def test_what_cannot_be_used_is_said_at_its_field(qtbot: QtBot, form: Form, name: str, text: str, said: str) -> None:
     form.show_setup(Setup(prompt="Hi"))
     field = getattr(form.sampling, name)
     type_into(qtbot, field, text)
     assert said in field.problem
     assert field.property("fault") is True
-    assert said in form.sampling.problem_label.text()
+    assert said in field.toolTip()
+    assert said in field.problem_label.text()
+    assert not field.problem_label.isHidden()
     assert form.problem == field.problem
     assert form.setup.lanes()  # with the last good value
     field.edit.selectAll()
     qtbot.keyClick(field.edit, Qt.Key.Key_Delete)
     qtbot.keyClicks(field.edit, "1")
     assert form.problem == ""
-    assert form.sampling.problem_label.isHidden()
+    assert field.problem_label.isHidden()
+
+
+def test_each_bad_field_has_its_own_sentence_in_sight(qtbot: QtBot, form: Form) -> None:
+    form.show_setup(Setup(prompt="Hi"))
+    form.resize(290, 400)
+    sampling = form.sampling
+    for field, text in ((sampling.gamma, "99"), (sampling.top_p, "7")):
+        field.setFocus()
+        type_into(qtbot, field, text)
+        label = field.problem_label
+        qtbot.waitUntil(lambda label=label: not label.visibleRegion().isEmpty()
+                        and label.visibleRegion().boundingRect().height() == label.height())
+        assert 0 < label.mapTo(form, QPoint(0, 0)).y() - field.mapTo(form, QPoint(0, field.height())).y() < 10
+    assert sampling.gamma.problem_label.text().startswith("γ is 99")
+    assert sampling.top_p.problem_label.text().startswith("top-p is 7")
+
+
+def test_a_bad_field_of_a_lane_speaks_even_when_closed(qtbot: QtBot, form: Form) -> None:
+    form.show_setup(Setup(prompt="Hi"))
+    row = form.lanes.rows[0]
+    row.open_options(True)
+    type_into(qtbot, row._gamma, "99")
+    assert row._gamma.problem_label.text().startswith("γ is 99")
+    assert row._problem_label.isHidden()
+    row.open_options(False)
+    assert row._problem_label.text().startswith("γ is 99")
+    assert not row._problem_label.isHidden()
 
 
 def test_words_and_arrow_keys(qtbot: QtBot, form: Form) -> None:
