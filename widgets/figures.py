@@ -28,10 +28,12 @@ class Figure(QWidget):
         self.updateGeometry()
         self.update()
 
-    def set(self, value: str, tooltip: str, tone: str = "text") -> None:
-        if (value, tone) != (self.value, self.tone):
+    def set(self, value: str, tooltip: str, tone: str = "text", unit: str | None = None) -> None:
+        """``unit``: another one from now on, as 1 round is followed by 2 rounds."""
+        unit = self.unit if unit is None else unit
+        if (value, tone, unit) != (self.value, self.tone, self.unit):
             before = self.sizeHint()
-            self.value, self.tone = value, tone
+            self.value, self.tone, self.unit = value, tone, unit
             if self.sizeHint() != before:  # else the digits change and nothing moves
                 self.updateGeometry()
             self.update()

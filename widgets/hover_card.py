@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from typing import NamedTuple
 
+import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QWidget
 
+from engine.records import Contrast, Verified
 from widgets.marks import MEANINGS, WORDS, inks, paint_ground, paint_sign
 from widgets.panel import Panel
 from widgets.protocols import CellView, LaneView, StoreView, ThemeView
@@ -22,15 +26,17 @@ class Row(NamedTuple):
 def rows(lane: LaneView, cell: CellView) -> list[Row]:
     """The figures of a cell, as far as they are known."""
     result = []
-    sampled = lane.started is None or not lane.started.settings.sampling.greedy
+    greedy = lane.started is not None and lane.started.settings.sampling.greedy
+    shown = ", at temperature 1" if greedy else ""  # what a greedy run records of p and q decides nothing
     if cell.p is not None:
-        result.append(Row("p", _number(cell.p), "the target's probability of it here"
-                          + ("" if sampled else ", at temperature 1")))
+        result.append(Row("p", _number(cell.p), f"the target's probability of it here{shown}"))
+    elif cell.kind == "void":
+        result += _void_row(lane, cell, shown)
     if cell.q is not None:
-        result.append(Row("q", _number(cell.q), "the drafter's probability of it" if cell.q != 1.0 or cell.draft_draw
-                          else "a deterministic guess"))
-    if cell.overlap is not None and cell.overlap == cell.overlap:
-        result.append(Row("overlap", _number(cell.overlap), "Σ min(p, q): the chance that a draft is accepted here"))
+        result.append(Row("q", _number(cell.q), f"the drafter's probability of it{shown}"
+                          if cell.q != 1.0 or cell.draft_draw else "a deterministic guess"))
+    if cell.overlap is not None and not math.isnan(cell.overlap):
+        result.append(Row("overlap", _number(cell.overlap), _overlap(cell, greedy)))
     if cell.draw is not None:
         result.append(Row("draw", _number(cell.draw), _draw(cell)))
     elif cell.kind in ("accepted", "rejected") and cell.best is not None:
@@ -172,6 +178,41 @@ def _number(value: float) -> str:
     return f"{value:.4f}" if value >= 0.001 or value == 0 else f"{value:.2e}"
 
 
+def _overlap(cell: CellView, greedy: bool) -> str:
+    if greedy:
+        return "Σ min(p, q) at temperature 1, for showing;\ngreedy accepts only the target's argmax"
+    if cell.kind == "void":
+        return "Σ min(p, q) of that row: the chance that a draft would have had"
+    return "Σ min(p, q): the chance that a draft is accepted here"
+
+
+def _void_row(lane: LaneView, cell: CellView, shown: str) -> list[Row]:
+    """p of a draft that was never tested: the target's forward computed it all the same."""
+    row = _contrast(lane, cell)
+    found = np.flatnonzero(row.ids == cell.id) if row is not None else np.zeros(0)
+    if row is None or not len(found):
+        return []
+    summary = lane.rounds[cell.round] if cell.round < len(lane.rounds) else None
+    why = ("its row is void: it was computed after a prefix that no longer exists"
+           if summary is not None and summary.accepted < summary.tested else "unused: the output ended before its test")
+    return [Row("p", _number(float(row.p[found[0]])), f"the target's probability of it{shown}\n{why}")]
+
+
+def _contrast(lane: LaneView, cell: CellView) -> Contrast | None:
+    """The row of the target's forward that a draft would have been judged by, if it was recorded."""
+    if cell.round < len(lane.rounds):
+        end = bisect_left(lane.serials, lane.rounds[cell.round].serial)
+    else:
+        end = len(lane.records)
+    # Judgements and vocabulary stand between a round's forward and its end; an earlier round is none of ours.
+    for i in reversed(range(end)):
+        record = lane.records[i]
+        if isinstance(record, Verified):
+            mine = record.round == cell.round and 0 <= cell.index < len(record.rows)
+            return record.rows[cell.index] if mine else None
+    return None
+
+
 def _draw(cell: CellView) -> str:
     assert cell.draw is not None
     if cell.kind in ("accepted", "rejected") and cell.p is not None and cell.q is not None:
@@ -182,14 +223,16 @@ def _draw(cell: CellView) -> str:
 
 
 def _round_row(lane: LaneView, cell: CellView) -> Row:
+    """Counted from 1, as drafts are and as people count; records count from 0."""
+    number = f"{cell.round + 1:,}"
     where = WORDS[cell.kind]
     step = "" if cell.seconds is None else f"; draft step {1e3 * cell.seconds:.2f} ms"
     if cell.round >= len(lane.rounds):
-        return Row("round", f"{cell.round}", f"in flight{step}")
+        return Row("round", number, f"in flight{step}")
     summary = lane.rounds[cell.round]
     if cell.index >= 0:
         where = f"draft {cell.index + 1} of {summary.k}"
     s = summary.seconds
-    return Row("round", f"{cell.round}", f"{where}, position {cell.position}{step}\n{1e3 * s.total:.1f} ms in all: "
+    return Row("round", number, f"{where}, position {cell.position}{step}\n{1e3 * s.total:.1f} ms in all: "
                f"draft {1e3 * s.draft:.1f} + verify {1e3 * s.verify:.1f} + other "
                f"{1e3 * (s.total - s.draft - s.verify):.1f}")

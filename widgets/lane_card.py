@@ -79,7 +79,7 @@ class LaneCard(Card):
         for figure, shown in zip(self._figures, (
                 lane_figures.rounds(lane), lane_figures.acceptance(lane), lane_figures.tokens_a_round(lane),
                 lane_figures.speed(lane), lane_figures.speedup(self.store, lane)), strict=True):
-            figure.set(shown.value, shown.tooltip, shown.tone)
+            figure.set(shown.value, shown.tooltip, shown.tone, shown.unit)
         self._show_body(lane)
         self._arrange()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from widgets.counted import counted, plural
 from widgets.protocols import LaneView, StoreView
 
 NONE = "–"
@@ -14,12 +15,16 @@ class Shown:
     value: str
     tooltip: str
     tone: str = "text"
+    unit: str | None = None
+    """Where the number decides it; None: the figure's own."""
 
 
 def rounds(lane: LaneView) -> Shown:
     t = lane.totals
     return Shown(f"{t.rounds:,}", "rounds = forwards of the target after the prompt"
-                 f"\neach: draft, verify, judge, commit\n= {t.rounds:,} so far, {t.committed:,} tokens committed")
+                 "\neach: draft, verify, judge, commit"
+                 f"\n= {t.rounds:,} so far, {counted(t.committed, 'token')} committed",
+                 unit=plural(t.rounds, "round"))
 
 
 def acceptance(lane: LaneView) -> Shown:

@@ -23,8 +23,8 @@ WORDS = {
 MEANINGS = {
     "accepted": "The drafter guessed it and the target accepted it.",
     "rejected": "The drafter guessed it and the target rejected it: it is not part of the output.",
-    "void": "Drafted behind a rejected token, so its prefix no longer exists: it was never tested.",
-    "correction": "Drawn by the target in place of the rejected draft.",
+    "void": "Never tested: a draft before it was rejected, or the output ended first.",
+    "correction": "Chosen by the target in place of the rejected draft.",
     "bonus": "All drafts were accepted, so the same forward of the target gave one token more.",
     "pending": "Proposed by the drafter; the target has not judged it yet.",
     "plain": "One forward of the target, one token.",

@@ -10,6 +10,7 @@ from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from widgets.card import Card, CardTitle
+from widgets.counted import plural
 from widgets.empty_state import EmptyState
 from widgets.marks import swatch_path
 from widgets.plot import Plot
@@ -154,7 +155,8 @@ class RaceChart(Card):
                 place = int(np.searchsorted(lane.seconds, self._hovered, side="right")) - 1
                 count = int(lane.tokens[max(place, 0)])
                 colour = self.theme.lane_look(lane.look).colour.name()
-                text.append(f'<span style="color:{colour}">■</span> {lane.title}: <b>{count:,}</b> tokens')
+                text.append(f'<span style="color:{colour}">■</span> {lane.title}: '
+                            f'<b>{count:,}</b> {plural(count, "token")}')
         self._figures.setHtml(f'<div style="color:{self.theme.colour("text").name()}">{"<br>".join(text)}</div>')
         self._figures.fill = pg.mkBrush(self.theme.colour("raised"))
         self._figures.border = pg.mkPen(self.theme.colour("strong_line"))

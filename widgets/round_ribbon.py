@@ -198,12 +198,12 @@ class RoundRibbon(Panel, QWidget):
 
 
 def describe(summary: RoundView) -> str:
-    """A round in words, for tooltips."""
+    """A round in words, for tooltips. Counted from 1, as people count; records count from 0."""
     s = summary.seconds
     what = "one token" if summary.final == "plain" else (
         f"{summary.k} drafted, {summary.tested} tested, {summary.accepted} accepted"
         + ("" if summary.final == "none" else f", then a {summary.final}"))
-    return (f"round {summary.round}: {what}\n{1e3 * s.total:.1f} ms = draft {1e3 * s.draft:.1f} + verify "
+    return (f"round {summary.round + 1}: {what}\n{1e3 * s.total:.1f} ms = draft {1e3 * s.draft:.1f} + verify "
             f"{1e3 * s.verify:.1f} + judge {1e3 * s.judge:.1f} + record {1e3 * s.record:.1f} + commit "
             f"{1e3 * s.commit:.1f}")
 

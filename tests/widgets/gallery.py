@@ -147,10 +147,19 @@ def empty(theme: Theme) -> QWidget:
 
 @scene(1100, 700)
 def hover(theme: Theme) -> QWidget:
+    return hover_cards(theme, ("accepted", "rejected", "correction", "bonus"), 0.8)
+
+
+@scene(1100, 700)
+def hover_greedy(theme: Theme) -> QWidget:
+    return hover_cards(theme, ("accepted", "rejected", "correction", "void"), 0.0)
+
+
+def hover_cards(theme: Theme, kinds: tuple[str, ...], temperature: float) -> QWidget:
     page = QWidget()
     page.resize(1100, 700)
-    for number, kind in enumerate(("accepted", "rejected", "correction", "bonus")):
-        store = store_of(DRAFT)
+    for number, kind in enumerate(kinds):
+        store = store_of(DRAFT, temperature=temperature)
         lane = store.lane("draft")
         card = HoverCard(store, theme, page)
         cell = next(cell for cell in lane.cells[1:] if cell.kind == kind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import msgspec
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
@@ -13,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.store import LaneSpec, Store
 from app.theme import Theme
-from engine.records import RunFinished, Totals
+from engine.records import Committed, Judged, RunFinished, Totals, Verified
 from tests.widgets.conftest import Fill
 from tests.widgets.fake_run import DRAFT, LOOKUP, PLAIN, SKIP, WIDE
 from widgets.acceptance_chart import AcceptanceChart
@@ -127,6 +128,21 @@ def test_a_lane_card_waits_reads_and_fails_in_words(qtbot: QtBot, theme: Theme, 
     assert card._failure.isVisible()
     card._failure.findChild(QPushButton).click()
     assert QGuiApplication.clipboard().text() == "Layer 31 is not there. Choose 0 to 29.\n\nlayers: 30"
+
+
+def test_one_round_is_a_round(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    everything = fill(PLAIN).records()
+    store = Store()
+    store.begin("run-1", [LaneSpec("plain", "Plain decoding", plain=True)])
+    card = LaneCard(store, theme, "plain")
+    show(qtbot, card)
+    for number, unit in ((1, "round"), (2, "rounds")):
+        end = [i for i, record in enumerate(everything) if isinstance(record, Committed)][number - 1]
+        store.extend(everything[len(store.records()) : end + 1])
+        card.refresh()
+        assert (card._rounds.value, card._rounds.unit) == (str(number), unit)
+        assert card._rounds.accessibleName() == f"{number} {unit}"
+        assert f"{number} {'token' if number == 1 else 'tokens'} committed" in card._rounds.toolTip()
 
 
 def test_a_lane_that_fails_midway_keeps_its_tokens_in_view(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
@@ -291,13 +307,73 @@ def test_the_hover_card_spells_out_the_judgement(qtbot: QtBot, theme: Theme, fil
     assert "q" not in told["bonus"]
     assert "draw" not in told["void"]
     assert "ms in all" in told["bonus"]["round"].formula
+    assert "the chance that a draft is accepted here" in told["rejected"]["overlap"].formula
+    assert "temperature 1" not in "".join(row.formula for kind in told.values() for row in kind.values())
+
+
+def test_the_hover_card_counts_rounds_and_drafts_from_1(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    lane = fill(DRAFT).lane("draft")
+    first = {row.name: row for row in rows(lane, lane.cells[1])}["round"]
+    assert first.value == "1"
+    assert first.formula.startswith("draft 1 of 4")
+    last = {row.name: row for row in rows(lane, lane.cells[-1])}["round"]
+    assert last.value == str(lane.totals.rounds)
+    assert describe(lane.rounds[0]).startswith("round 1:")
+
+
+def test_a_draft_that_was_never_tested_shows_what_its_void_row_said(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    store = fill(PLAIN, DRAFT)
+    lane = store.lane("draft")
+    forwards = {record.round: record for record in store.records("draft") if isinstance(record, Verified)}
+    void = [cell for cell in lane.cells if cell.kind == "void"]
+    assert void
+    for cell in void:
+        row = forwards[cell.round].rows[cell.index]
+        told = {row.name: row for row in rows(lane, cell)}["p"]
+        assert float(told.value) == pytest.approx(float(row.p[row.ids.tolist().index(cell.id)]), abs=1e-4)
+        assert "a prefix that no longer exists" in told.formula
+
+
+def test_a_never_tested_draft_of_a_run_without_detail_shows_no_p(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    lane = fill(DRAFT, detail=False).lane("draft")
+    void = next(cell for cell in lane.cells if cell.kind == "void")
+    assert {"p", "overlap"}.isdisjoint(row.name for row in rows(lane, void))
+
+
+def test_a_draft_behind_the_outputs_end_is_not_said_to_follow_a_rejection(qtbot: QtBot, theme: Theme,
+                                                                        fill: Fill) -> None:
+    """All tested drafts of the round were accepted: the output ended there."""
+    records = list(fill(DRAFT).records("draft"))
+    end = next(i for i, record in enumerate(records) if isinstance(record, Committed) and record.accepted >= 2)
+    assert isinstance(records[end], Committed)
+    records[end] = msgspec.structs.replace(
+        records[end], tokens=records[end].tokens[:1], texts=records[end].texts[:1], accepted=1, tested=1, final="none")
+    judged = [i for i, record in enumerate(records[:end]) if isinstance(record, Judged)
+              and record.round == records[end].round and record.index >= 1]
+    store = Store()
+    store.begin("run-1", [LaneSpec("draft", "Draft model")])
+    store.extend(record for i, record in enumerate(records[: end + 1]) if i not in judged)
+    lane = store.lane("draft")
+    assert lane.cells[-1].kind == "void"
+    row = {row.name: row for row in rows(lane, lane.cells[-1])}["p"]
+    assert "the output ended before its test" in row.formula
 
 
 def test_the_hover_card_of_a_greedy_run_names_the_targets_choice(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
     lane = fill(LOOKUP, temperature=0.0).lane("ngram")
     rejected = next(cell for cell in lane.cells if cell.kind == "rejected")
-    row = {row.name: row for row in rows(lane, rejected)}["greedy"]
-    assert lane.token_text(rejected.best) in row.formula
+    told = {row.name: row for row in rows(lane, rejected)}
+    assert lane.token_text(rejected.best) in told["greedy"].formula
+
+
+def test_the_hover_card_of_a_greedy_run_does_not_call_the_overlap_a_chance(qtbot: QtBot, theme: Theme,
+                                                                           fill: Fill) -> None:
+    lane = fill(DRAFT, temperature=0.0).lane("draft")
+    for kind in ("accepted", "rejected", "void", "correction"):
+        told = {row.name: row for row in rows(lane, next(cell for cell in lane.cells if cell.kind == kind))}
+        assert "chance" not in told["overlap"].formula
+        for name in ("p", "q", "overlap"):
+            assert "at temperature 1" in told[name].formula
 
 
 def test_the_hover_card_stays_inside_the_window(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
