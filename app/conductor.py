@@ -55,6 +55,8 @@ class Notice:
     sentence: str
     details: str = ""
     bad: bool = True
+    about: Literal["", "form", "recording"] = ""
+    """What must be put right for the notice to go by itself."""
 
 
 class Conductor(QObject):
@@ -138,10 +140,10 @@ class Conductor(QObject):
         try:
             opening = _opening(source)
         except Exception as error:
-            self._fail(error)
+            self._fail_to_play(error)
             return
         if not opening:
-            self.noticed.emit(Notice(f"The recording {path.name} holds no records."))
+            self.noticed.emit(Notice(f"The recording {path.name} holds no records.", about="recording"))
             return
         self.recording = path
         self._player = Player(itertools.chain(opening, source))
@@ -229,7 +231,7 @@ class Conductor(QObject):
                 if time.perf_counter() >= deadline:
                     break
         except Exception as error:  # a damaged file: what came before it stays on screen
-            self._fail(error)
+            self._fail_to_play(error)
             self._end_player()
             return
         if player.finished:
@@ -295,8 +297,8 @@ class Conductor(QObject):
             self.phase = phase
         self.changed.emit()
 
-    def _fail(self, error: Exception) -> None:
-        self.noticed.emit(Notice(explain(error), details_of(error)))
+    def _fail_to_play(self, error: Exception) -> None:
+        self.noticed.emit(Notice(explain(error), details_of(error), about="recording"))
 
 
 def _opening(source: Iterator[Record]) -> list[Record]:

@@ -119,7 +119,7 @@ class Form(QFrame):
 
     def _reveal(self) -> None:
         """Scroll to what is said about the field that is being typed into, and no further than the field allows."""
-        field = self.focusWidget()
+        field: QWidget | None = self.focusWidget()
         while field is not None and not isinstance(field, Field):
             field = field.parentWidget()
         if field is not None and field.problem:

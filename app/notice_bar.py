@@ -1,13 +1,18 @@
-"""One sentence across the top of the content, with details to copy; never a dialog that blocks the stage."""
+"""One sentence above the stage, with details to copy; never a dialog that blocks it. It goes with its cause."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from typing import Literal
+
+from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
 
 from app.conductor import Notice
 from app.form_fields import restyle
 from app.theme import Theme
+
+PASSING_MS = 6000
+"""How long a notice stays that asks for nothing."""
 
 
 class NoticeBar(QWidget):
@@ -29,8 +34,12 @@ class NoticeBar(QWidget):
         self._close.setToolTip("Dismiss")
         self._close.setAccessibleName("Dismiss")
         self._close.clicked.connect(self.hide)
+        self._passing = QTimer(self)
+        self._passing.setSingleShot(True)
+        self._passing.setInterval(PASSING_MS)
+        self._passing.timeout.connect(self._on_passed)
         outer = QHBoxLayout(self)
-        outer.setContentsMargins(12, 10, 12, 0)
+        outer.setContentsMargins(14, 12, 14, 0)
         outer.addWidget(self._frame)
         row = QHBoxLayout(self._frame)
         row.setContentsMargins(14, 6, 6, 6)
@@ -55,6 +64,15 @@ class NoticeBar(QWidget):
         restyle(self._frame)
         self._show_icon()
         self.show()
+        if notice.bad:
+            self._passing.stop()
+        else:
+            self._passing.start()
+
+    def dismiss(self, about: Literal["form", "recording"]) -> None:
+        """This has been put right: a notice about it goes."""
+        if self._notice.about == about:
+            self.hide()
 
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
@@ -66,6 +84,12 @@ class NoticeBar(QWidget):
         name, role = ("warning", "danger") if self._notice.bad else ("info", "link")
         size = self._theme.px(18)
         self._icon.setPixmap(self._theme.pixmap(name, role, size, self.devicePixelRatioF()))
+
+    def _on_passed(self) -> None:
+        if self.underMouse():  # being read, or about to be copied
+            self._passing.start()
+        else:
+            self.hide()
 
     def _on_copy(self) -> None:
         QApplication.clipboard().setText(f"{self._notice.sentence}\n\n{self._notice.details}".strip())

@@ -107,7 +107,7 @@ class Window(QMainWindow):
             if not self.form_shown:
                 self.toggle_form()
             self.form.complain()
-            self.notice.show_notice(Notice(problem))
+            self.notice.show_notice(Notice(problem, about="form"))
             return
         self.notice.hide()
         self.conductor.race(self.form.setup, self.form.trusted, start)
@@ -118,10 +118,7 @@ class Window(QMainWindow):
             self.conductor.preload(self.form.setup, self.form.trusted)
 
     def play(self, path: Path) -> None:
-        try:
-            self.conductor.play(path)
-        except Exception as error:
-            self.notice.show_notice(Notice(explain(error), details_of(error)))
+        self.conductor.play(path)
 
     def choose_recording(self) -> None:
         chosen, _ = QFileDialog.getOpenFileName(self, "Open a recording", "", TRACES)
@@ -160,6 +157,7 @@ class Window(QMainWindow):
     def show_perspective(self, name: str) -> None:
         self.perspective = name
         self._pages.setCurrentIndex(PERSPECTIVES.index(name))
+        self._place_notice()
         self.actions_list.refresh()
 
     def toggle_form(self) -> None:
@@ -237,7 +235,12 @@ class Window(QMainWindow):
         self._split = QSplitter(Qt.Orientation.Horizontal)
         self._split.setHandleWidth(1)
         self._split.addWidget(self.form)
-        self._split.addWidget(self.race)
+        stage = QWidget()
+        self._stage_column = QVBoxLayout(stage)
+        self._stage_column.setContentsMargins(0, 0, 0, 0)
+        self._stage_column.setSpacing(0)
+        self._stage_column.addWidget(self.race, 1)
+        self._split.addWidget(stage)
         self._split.setStretchFactor(1, 1)
         self._split.setCollapsible(1, False)
         self._split.setSizes([290, 1300])
@@ -248,17 +251,25 @@ class Window(QMainWindow):
             self._pages.addWidget(view)
             view.to_race.connect(lambda: self.show_perspective("race"))
         body = QWidget()
-        column = QVBoxLayout(body)
+        self._column = column = QVBoxLayout(body)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.top_bar)
-        column.addWidget(self.notice)
         column.addWidget(self._pages, 1)
         self.setCentralWidget(body)
         self.setMinimumSize(SMALLEST)
         self._wear(self.theme)
         body.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         body.setFocus()
+
+    def _place_notice(self) -> None:
+        """In Race above the stage alone: the form must not move under the hand that fills it."""
+        shown = not self.notice.isHidden()
+        if self.perspective == "race":
+            self._stage_column.insertWidget(0, self.notice)
+        else:
+            self._column.insertWidget(1, self.notice)
+        self.notice.setVisible(shown)  # a change of parent hides it
 
     def _connect(self) -> None:
         self.conductor.changed.connect(self._on_change)
@@ -267,6 +278,7 @@ class Window(QMainWindow):
         self.conductor.loaded.connect(self._on_loaded)
         self.conductor.estimated.connect(self._on_estimate)
         self.conductor.frame.connect(self._on_frame)
+        self.form.changed.connect(self._on_form)
         self.form.settled.connect(lambda: self.conductor.estimate(self.form.setup, self.form.trusted))
         self.race.run_wanted.connect(self.run_or_continue)
         self.race.activity.cancelled.connect(self.conductor.cancel_loading)
@@ -279,8 +291,13 @@ class Window(QMainWindow):
             self._on_change()
         self.race.refresh()
 
+    def _on_form(self) -> None:
+        if not self.form.problem:
+            self.notice.dismiss("form")
+
     def _on_began(self) -> None:
         self._shown_started = None
+        self.notice.dismiss("recording")
 
     def _on_change(self) -> None:
         conductor = self.conductor

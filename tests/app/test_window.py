@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -226,6 +226,41 @@ def test_loading_shows_and_can_be_called_off(make_window: MakeWindow, qtbot: QtB
     assert "Loading test data" in window.race.activity._text.full_text
     qtbot.mouseClick(window.race.activity._cancel, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: window.conductor.loading is None)
+
+
+def test_a_notice_leaves_the_form_where_it_is_and_goes_with_its_cause(
+        make_window: MakeWindow, qtbot: QtBot, recording: Path, tmp_path: Path) -> None:
+    window = make_window()
+    window.form.show_setup(Setup(prompt=""))
+    before = window.form.mapTo(window, QPoint(0, 0))
+    window.run_or_continue()
+    qtbot.wait(20)
+    assert window.notice.isVisible()
+    assert window.form.mapTo(window, QPoint(0, 0)) == before
+    assert window.notice.mapTo(window, QPoint(0, 0)).x() >= window.form.width()
+    window.show_perspective("lab")
+    assert window.notice.isVisible()
+    window.show_perspective("race")
+    assert window.notice.isVisible()
+    window.form.prompt.edit.setPlainText("Hi")
+    assert window.notice.isHidden()
+    window.play(tmp_path / "nowhere.spectrace")
+    window.form.prompt.edit.setPlainText("Hello")
+    assert window.notice.isVisible()  # the form has nothing to do with it
+    window.play(recording)
+    assert window.notice.isHidden()
+
+
+def test_a_notice_that_asks_for_nothing_passes(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = make_window()
+    window.notice._passing.setInterval(20)
+    window.notice.show_notice(Notice("Done.", bad=False))
+    assert window.notice.isVisible()
+    qtbot.waitUntil(window.notice.isHidden)
+    window.notice.show_notice(Notice("Done.", bad=False))
+    window.notice.show_notice(Notice("It broke."))
+    qtbot.wait(60)
+    assert window.notice.isVisible()
 
 
 def test_notices_can_be_copied_and_dismissed(make_window: MakeWindow, qtbot: QtBot) -> None:
