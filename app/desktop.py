@@ -6,6 +6,7 @@ import argparse
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,9 @@ from app.mishaps import details_of, explain
 from engine.settings import DrafterSettings
 
 if TYPE_CHECKING:
+    from app.conductor import Notice
     from app.engine_thread import Workshop
+    from app.screenshot import Photographer
     from app.window import Window
 
 GRACE_SECONDS = 3.0
@@ -58,6 +61,8 @@ def run(args: argparse.Namespace) -> int:
         window.keep_settings = False
         after = DEFAULT_AFTER if args.after is None else args.after
         photographer = Photographer(window, Path(args.screenshot), after)
+        if args.trace:
+            window.conductor.noticed.connect(partial(_on_notice_in_picture, photographer))
     status = application.exec()
     window.close()
     sys.excepthook = sys.__excepthook__
@@ -106,6 +111,12 @@ def _begin(window: Window, args: argparse.Namespace) -> None:
         window.play(recording)
     if not args.trace:
         QTimer.singleShot(PRELOAD_MS, window, window.preload)
+
+
+def _on_notice_in_picture(photographer: Photographer, notice: Notice) -> None:
+    """The file that was named can't be played: whoever waits for its picture is told at the terminal."""
+    if notice.about == "recording":
+        photographer.give_up(notice.sentence)
 
 
 def _end_on_signals(window: Window) -> None:

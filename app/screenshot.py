@@ -35,10 +35,20 @@ class Photographer:
         self._path = path
         QTimer.singleShot(round(1000 * after), window, self._take)
 
+    def give_up(self, reason: str) -> None:
+        """What was to be seen can't be shown: no picture, and no wait for one."""
+        self.problem = self.problem or SpecScopeError(reason)
+        self._leave()
+
     def _take(self) -> None:
+        if self.problem is not None:
+            return
         try:
             save_picture(self._window, self._path)
         except SpecScopeError as error:
             self.problem = error
+        self._leave()
+
+    def _leave(self) -> None:
         self._window.close()
         QApplication.quit()

@@ -143,3 +143,15 @@ def test_no_display(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
     assert commandline.main([]) == 2
     said = capfd.readouterr().err
     assert "doesn't answer" in said or "library is missing" in said
+
+
+@pytest.mark.parametrize("content", [None, b"no header", b""])
+def test_a_picture_of_a_recording_that_cannot_be_played(tmp_path: Path, content: bytes | None) -> None:
+    file, picture = tmp_path / "race.spectrace", tmp_path / "race.png"
+    if content is not None:
+        file.write_bytes(content)
+    done = run("--trace", str(file), "--screenshot", str(picture))
+    assert done.returncode == 2
+    assert "race.spectrace" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not picture.exists()
