@@ -5,15 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from widgets.card import Card, CardTitle
 from widgets.empty_state import EmptyState
 from widgets.plot import Plot
 from widgets.protocols import LaneView, StoreView, ThemeView
+from widgets.steps import sparsely
 
 GROUP = 0.78
 """Share of a position's room that its bars take."""
+STUB = 2.5
+"""Logical pixels: what is left of the bar of drafts that were tested and never accepted. No bar: never tested."""
+LEAST = 3
+"""Positions there is always room for, so that the first bars are no slabs."""
 
 
 class AcceptanceChart(Card):
@@ -26,7 +32,8 @@ class AcceptanceChart(Card):
         self._plot = Plot(theme, self._hover, self.mark_dirty)
         self._bars: dict[str, pg.BarGraphItem] = {}
         self._grid: list[pg.InfiniteLine] = []
-        self._positions = 0
+        self._axis = (0, 0)
+        """Positions shown, and every how many of them has a number."""
         self._hovered: QPointF | None = None
         self._figures = pg.TextItem(anchor=(0, 0))
         self._figures.setZValue(20)
@@ -50,7 +57,7 @@ class AcceptanceChart(Card):
         self._plot.dress(self.theme)
         for item in (*self._bars.values(), *self._grid):
             self._plot.removeItem(item)
-        self._bars, self._positions = {}, 0
+        self._bars, self._axis = {}, (0, 0)
         self._plot.set_ticks("left", [(value / 100, f"{value} %") for value in (0, 25, 50, 75, 100)])
         self._grid = [pg.InfiniteLine(value / 100, angle=0, pen=pg.mkPen(self.theme.colour("line"), width=1))
                       for value in (0, 25, 50, 75, 100)]
@@ -69,13 +76,15 @@ class AcceptanceChart(Card):
             return
         for gone in set(self._bars) - {lane.id for lane in lanes}:
             self._plot.removeItem(self._bars.pop(gone))
-        self._step_positions(max(max(lane.gamma, len(lane.tested_at)) for lane in lanes))
+        self._step_positions(max(len(lane.tested_at) for lane in lanes))
         width = GROUP / len(lanes)
+        stub = STUB * self.theme.scale * self._plot.view.viewPixelSize()[1]
         for number, lane in enumerate(lanes):
             bars = self._bars.get(lane.id) or self._add_lane(lane)
-            tested = lane.tested_at
-            x = np.arange(1, len(tested) + 1) + (number - (len(lanes) - 1) / 2) * width
-            bars.setOpts(x=x, width=0.9 * width, height=lane.accepted_at / np.maximum(tested, 1))
+            tested = np.flatnonzero(lane.tested_at)
+            x = tested + 1 + (number - (len(lanes) - 1) / 2) * width
+            share = lane.accepted_at[tested] / lane.tested_at[tested]
+            bars.setOpts(x=x, width=0.9 * width, height=np.maximum(share, stub))
         self._show_figures()
 
     def _add_lane(self, lane: LaneView) -> pg.BarGraphItem:
@@ -85,11 +94,16 @@ class AcceptanceChart(Card):
         return bars
 
     def _step_positions(self, count: int) -> None:
-        if count != self._positions:
-            self._positions = count
-            self._plot.setRange(xRange=(0.4, max(count, 4) + 0.6), yRange=(0, 1.06), padding=0)
-            every = 1 if count <= 16 else 4
-            self._plot.set_ticks("bottom", [(i, str(i)) for i in range(1, count + 1) if i % every == 0 or i == 1])
+        """As far as any draft was tested, which may be less than γ."""
+        if count != self._axis[0]:
+            self._plot.setRange(xRange=(0.4, max(count, LEAST) + 0.6), yRange=(0, 1.06), padding=0)
+        metrics = QFontMetricsF(self.theme.font("axis"))
+        label = metrics.horizontalAdvance(str(count)) + 0.6 * metrics.height()
+        every = sparsely(label * self._plot.view.viewPixelSize()[0])
+        if (count, every) != self._axis:
+            self._axis = count, every
+            numbers = [i for i in range(1, count + 1) if i % every == 0 or (i == 1 and every != 2)]
+            self._plot.set_ticks("bottom", [(i, str(i)) for i in numbers])
 
     def _hover(self, point: QPointF | None) -> None:
         self._hovered = point
@@ -110,6 +124,6 @@ class AcceptanceChart(Card):
         self._figures.setHtml(f'<div style="color:{self.theme.colour("text").name()}">{"<br>".join(text)}</div>')
         self._figures.fill = pg.mkBrush(self.theme.colour("raised"))
         self._figures.border = pg.mkPen(self.theme.colour("strong_line"))
-        left = position <= self._positions / 2
+        left = position <= self._axis[0] / 2
         self._figures.setAnchor((-0.1, 0) if left else (1.1, 0))
         self._figures.setPos(position, 1.0)

@@ -20,3 +20,11 @@ def ticks(span: float, count: int = 5) -> list[float]:
     magnitude = 10.0 ** math.floor(math.log10(raw))
     step = next(s * magnitude for s in (1.0, 2.0, 5.0, 10.0) if s * magnitude >= raw * (1 - 1e-9))
     return [i * step for i in range(int(span / step * (1 + 1e-9)) + 1)]
+
+
+def sparsely(room: float) -> int:
+    """Every how many whole numbers one can be written, if it takes up the ``room`` of so many: 1, 2, 5, 10, …"""
+    every = next((step for step in (1, 2, 5) if step >= room), 10)
+    while every < room:
+        every *= 10
+    return every

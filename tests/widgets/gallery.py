@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, QSize
@@ -122,6 +123,24 @@ def charts(theme: Theme) -> QWidget:
     layout.addWidget(RaceChart(store, theme), 5)
     layout.addWidget(AcceptanceChart(store, theme), 3)
     return page
+
+
+@scene(640, 260)
+def charts_narrow(theme: Theme) -> QWidget:
+    """Many positions in little room, and lanes that end beside each other."""
+    store = store_of(PLAIN, replace(WIDE, gamma=14, skill=1.1), replace(DRAFT, skill=0.05), limit=120)
+    page = QWidget()
+    layout = QHBoxLayout(page)
+    layout.addWidget(RaceChart(store, theme), 1)
+    layout.addWidget(AcceptanceChart(store, theme), 1)
+    return page
+
+
+@scene(900, 260)
+def race_close(theme: Theme) -> QWidget:
+    """Lanes that end beside each other, all at the same number of tokens."""
+    similar = [replace(SKIP, lane=f"skip{i}", title=f"Layer skip, γ {i + 1}", gamma=i + 1, step=0.03) for i in range(4)]
+    return column(theme, RaceChart(store_of(PLAIN, *similar, LOOKUP), theme))
 
 
 @scene(1180, 260)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 import msgspec
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QFontMetricsF, QGuiApplication
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -25,7 +27,7 @@ from widgets.legend import Legend
 from widgets.panel import Panel
 from widgets.race_chart import MOST_POINTS, RaceChart, spread, thinned
 from widgets.round_ribbon import RoundRibbon, describe
-from widgets.steps import step_up, ticks
+from widgets.steps import sparsely, step_up, ticks
 
 
 def show(qtbot: QtBot, widget: QWidget, width: int = 900, height: int = 220) -> None:
@@ -277,7 +279,7 @@ def test_acceptance_by_draft_position(qtbot: QtBot, theme: Theme, light: Theme, 
     assert set(chart._bars) == {"ngram", "draft"}
     lane = store.lane("ngram")
     heights = chart._bars["ngram"].opts["height"]
-    assert heights == pytest.approx(lane.accepted_at / lane.tested_at)
+    assert heights == pytest.approx(lane.accepted_at / lane.tested_at)  # all of them higher than a stub
     chart._hover(QPointF(1.1, 0.5))
     assert f"= {lane.accepted_at[0]} ÷ {lane.tested_at[0]}" in chart._figures.toPlainText()
     chart._hover(QPointF(99.0, 0.5))
@@ -285,6 +287,51 @@ def test_acceptance_by_draft_position(qtbot: QtBot, theme: Theme, light: Theme, 
     chart.set_theme(light)
     chart.refresh()
     chart.grab()
+
+
+def test_a_draft_that_was_never_accepted_is_not_one_that_was_never_tested(qtbot: QtBot, theme: Theme,
+                                                                        fill: Fill) -> None:
+    """Position 1 always accepted, 2 never, 3 and more never tested although γ is 4."""
+    store = Store()
+    store.begin("run-1", [LaneSpec("draft", "Draft model")])
+    for record in fill(DRAFT).records():
+        if not isinstance(record, Judged):
+            store.append(record)
+        elif record.index < 2:
+            store.append(msgspec.structs.replace(record, accepted=record.index == 0))
+    lane = store.lane("draft")
+    assert (lane.gamma, len(lane.tested_at)) == (4, 2)
+    chart = AcceptanceChart(store, theme)
+    show(qtbot, chart, 500, 260)
+    bars = chart._bars["draft"].opts
+    assert list(bars["x"]) == [1, 2]
+    assert bars["height"][0] == 1
+    _, pixel = chart._plot.view.viewPixelSize()
+    assert 2 <= bars["height"][1] / pixel <= 3
+    assert [text for _, text in chart._plot.plotItem.getAxis("bottom")._tickLevels[0]] == ["1", "2"]
+    chart._hover(QPointF(2.0, 0.5))
+    assert "0 % = 0 ÷" in chart._figures.toPlainText()
+    chart.resize(500, 500)
+    for _ in range(2):
+        QApplication.processEvents()
+        qtbot.wait(120)
+        chart.refresh()
+    assert 2 <= chart._bars["draft"].opts["height"][1] / chart._plot.view.viewPixelSize()[1] <= 3
+
+
+@pytest.mark.parametrize("width", [220, 300, 420, 900])
+@pytest.mark.parametrize("gamma", [4, 12, 40])
+def test_numbers_of_positions_do_not_touch(qtbot: QtBot, theme: Theme, fill: Fill, gamma: int, width: int) -> None:
+    chart = AcceptanceChart(fill(replace(WIDE, gamma=gamma, skill=3.0), limit=200), theme)
+    show(qtbot, chart, width, 200)
+    metrics = QFontMetricsF(theme.font("axis"))
+    pixel, _ = chart._plot.view.viewPixelSize()
+    shown = chart._plot.plotItem.getAxis("bottom")._tickLevels[0]
+    edges = [(at / pixel - metrics.horizontalAdvance(text) / 2, at / pixel + metrics.horizontalAdvance(text) / 2)
+             for at, text in shown]
+    assert len(edges) >= min(gamma, 3)
+    for (_, right), (left, _) in pairwise(edges):
+        assert left - right >= 3
 
 
 def test_acceptance_says_so_when_there_is_nothing(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
@@ -417,4 +464,5 @@ def test_steps_and_ticks() -> None:
     assert [step_up(v) for v in (0.2, 1.0, 1.01, 4.9, 10.0, 81, 8001)] == [1, 1, 1.2, 5, 10, 100, 10_000]
     assert ticks(5.0, 5) == [0, 1, 2, 3, 4, 5]
     assert ticks(250, 4) == [0, 100, 200]
+    assert [sparsely(room) for room in (0.3, 1.0, 1.1, 3, 7, 60)] == [1, 1, 2, 5, 10, 100]
     assert ticks(0.5, 5) == pytest.approx([0, 0.1, 0.2, 0.3, 0.4, 0.5])
