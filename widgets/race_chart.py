@@ -6,12 +6,12 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from widgets.card import Card, CardTitle
 from widgets.counted import plural
 from widgets.empty_state import EmptyState
+from widgets.label_places import Line, place
 from widgets.marks import swatch_path
 from widgets.plot import Plot
 from widgets.protocols import LaneView, StoreView, ThemeView
@@ -34,6 +34,8 @@ class RaceChart(Card):
         self._ends: dict[str, pg.ScatterPlotItem] = {}
         self._labels: dict[str, pg.TextItem] = {}
         self._grid: list[pg.InfiniteLine] = []
+        self._choices: dict[str, tuple[int, int]] = {}
+        """Where each lane's name stands, so that it stays there."""
         self._ranges = (0.0, 0.0)
         self._hovered: float | None = None
         self._cross = pg.InfiniteLine(angle=90)
@@ -59,6 +61,7 @@ class RaceChart(Card):
         self._title.set_theme(self.theme)
         self._empty.set_theme(self.theme)
         self._plot.dress(self.theme)
+        self._marker = px(9)
         self._cross.setPen(pg.mkPen(self.theme.colour("strong_line"), width=1))
         for item in (*self._lines.values(), *self._ends.values(), *self._labels.values()):
             self._plot.removeItem(item)
@@ -89,10 +92,12 @@ class RaceChart(Card):
         # The pen is cosmetic: it counts in device pixels.
         width = (1.6 if lane.plain else 2.4) * self.theme.scale * self.devicePixelRatioF()
         line = pg.PlotCurveItem(pen=pg.mkPen(look.colour, width=width), antialias=True)
-        end = pg.ScatterPlotItem(size=self.theme.px(9), pen=None, brush=look.colour,
+        end = pg.ScatterPlotItem(size=self._marker, pen=None, brush=look.colour,
                                  symbol=swatch_path(look.shape, QRectF(-0.5, -0.5, 1, 1)))
-        label = pg.TextItem(color=look.colour, anchor=(0, 0.5))
+        # The ground behind it, lest lines that it can't avoid run through the letters.
+        label = pg.TextItem(color=look.colour, anchor=(0, 0.5), fill=self.theme.colour("panel"))
         label.setFont(self.theme.font("strong"))
+        label.textItem.document().setDocumentMargin(self.theme.px(2))
         for item, level in ((line, 5), (end, 6), (label, 7)):
             item.setZValue(level)
             self._plot.addItem(item, ignoreBounds=True)
@@ -124,16 +129,25 @@ class RaceChart(Card):
             self._plot.addItem(line, ignoreBounds=True)
 
     def _place_labels(self, lanes: list[LaneView]) -> None:
-        """Beside each line's end, moved apart where two would touch; left out where even that fails."""
+        """Beside each line's end; left out where there is no room that no marker or other name has."""
         pixel_x, pixel_y = self._plot.view.viewPixelSize()
-        step = QFontMetricsF(self.theme.font("strong")).height() * 1.05 * pixel_y
-        ordered = sorted(lanes, key=lambda lane: float(lane.tokens[-1]))
-        places = spread([float(lane.tokens[-1]) for lane in ordered], step, 0.5 * step, self._ranges[1] - 0.5 * step)
-        for lane, place in zip(ordered, places, strict=True):
+        (left, right), (bottom, top) = self._plot.view.viewRange()
+        lines = []
+        for lane in lanes:
             label = self._labels[lane.id]
             label.setText(lane.title if len(lane.title) <= 22 else lane.title[:21] + "…")
-            label.setPos(float(lane.seconds[-1]) + 8 * pixel_x, place)
-            label.setVisible(step * len(lanes) <= self._ranges[1])
+            size = label.textItem.boundingRect()
+            x, y = self._lines[lane.id].getData()
+            lines.append(Line((x - left) / pixel_x, (top - y) / pixel_y, size.width(), size.height()))
+        bounds = QRectF(0, 0, (right - left) / pixel_x, (top - bottom) / pixel_y)
+        places = place(lines, bounds, self._marker / 2, [self._choices.get(lane.id) for lane in lanes])
+        self._choices = {}
+        for lane, found in zip(lanes, places, strict=True):
+            label = self._labels[lane.id]
+            label.setVisible(found is not None)
+            if found is not None:
+                self._choices[lane.id] = found.choice
+                label.setPos(left + found.box.left() * pixel_x, top - found.box.center().y() * pixel_y)
 
     # The cross-hair
 
@@ -171,13 +185,3 @@ def thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.
         return x.copy(), y.copy()
     chosen = np.linspace(0, len(x) - 1, MOST_POINTS).astype(np.int64)
     return x[chosen], y[chosen]
-
-
-def spread(places: list[float], step: float, lowest: float, highest: float) -> list[float]:
-    """Ascending places moved apart to at least ``step``, within the bounds as far as that goes."""
-    moved = list(places)
-    for i in range(len(moved)):
-        moved[i] = max(moved[i], lowest if i == 0 else moved[i - 1] + step)
-    for i in reversed(range(len(moved))):
-        moved[i] = min(moved[i], highest if i == len(moved) - 1 else moved[i + 1] - step)
-    return moved

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import msgspec
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QGuiApplication
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -22,10 +22,11 @@ from tests.widgets.fake_run import DRAFT, LOOKUP, PLAIN, SKIP, WIDE
 from widgets.acceptance_chart import AcceptanceChart
 from widgets.empty_state import EmptyState
 from widgets.hover_card import HoverCard, rows
+from widgets.label_places import Line, place
 from widgets.lane_card import LaneCard
 from widgets.legend import Legend
 from widgets.panel import Panel
-from widgets.race_chart import MOST_POINTS, RaceChart, spread, thinned
+from widgets.race_chart import MOST_POINTS, RaceChart, thinned
 from widgets.round_ribbon import RoundRibbon, describe
 from widgets.steps import sparsely, step_up, ticks
 
@@ -257,10 +258,72 @@ def test_the_race_charts_ranges_grow_in_steps(qtbot: QtBot, theme: Theme, fill: 
     assert len(seen) < 14
 
 
-def test_labels_are_moved_apart_within_bounds() -> None:
-    assert spread([1.0, 1.1, 1.2], 1.0, 0.5, 9.5) == pytest.approx([1.0, 2.0, 3.0])
-    assert spread([9.0, 9.1, 9.2], 1.0, 0.5, 9.5) == pytest.approx([7.5, 8.5, 9.5])
-    assert spread([], 1.0, 0.0, 1.0) == []
+def shown_boxes(chart: RaceChart) -> list[QRectF]:
+    return [label.mapRectToScene(label.boundingRect()) for label in chart._labels.values() if label.isVisible()]
+
+
+@pytest.mark.parametrize("width", [320, 640, 900])
+@pytest.mark.parametrize("count", [2, 4, 6])
+def test_names_of_lanes_that_end_together_cover_no_marker_and_no_name(qtbot: QtBot, theme: Theme, fill: Fill,
+                                                                      width: int, count: int) -> None:
+    similar = [replace(SKIP, lane=f"skip{i}", title=f"Layer skip {i}", step=0.018 + 0.002 * i) for i in range(count)]
+    chart = RaceChart(fill(*similar), theme)
+    show(qtbot, chart, width, 260)
+    chart.grab()
+    boxes = shown_boxes(chart)
+    assert len(boxes) >= min(count, 3)
+    for first, second in combinations(boxes, 2):
+        assert not first.adjusted(1, 1, -1, -1).intersects(second)
+    view = chart._plot.view
+    for end in chart._ends.values():
+        marker = view.mapViewToScene(QPointF(*(float(values[0]) for values in end.getData())))
+        assert not any(box.contains(marker) for box in boxes)
+    inside = view.sceneBoundingRect().adjusted(-1, -1, 1, 1)
+    assert all(inside.contains(box) for box in boxes)
+
+
+def straight(x: float, y: float) -> Line:
+    """From the lower left corner of a box of 400 × 200 to a point in it; its name is 80 × 20."""
+    return Line(np.array([0.0, x]), np.array([200.0, y]), 80, 20)
+
+
+BOX = QRectF(0, 0, 400, 200)
+
+
+def test_a_name_stands_right_of_its_marker_where_there_is_room() -> None:
+    (found,) = place([straight(200, 100)], BOX, 5, [None])
+    assert found is not None
+    assert found.box == QRectF(207, 90, 80, 20)
+
+
+def test_a_name_without_room_to_the_right_goes_elsewhere_within_bounds() -> None:
+    (found,) = place([straight(390, 100)], BOX, 5, [None])
+    assert found is not None
+    assert BOX.contains(found.box)
+    assert not found.box.intersects(QRectF(385, 95, 10, 10))
+
+
+def test_a_name_avoids_the_lines_of_others() -> None:
+    """The second line runs through the place right of the first one's marker."""
+    first, second = straight(150, 100), Line(np.array([0.0, 400.0]), np.array([101.0, 99.0]), 80, 20)
+    found = place([first, second], BOX, 5, [None, None])[0]
+    assert found is not None
+    assert not found.box.top() < 100 < found.box.bottom()
+
+
+def test_a_name_stays_where_it_stands_unless_another_place_is_much_better() -> None:
+    alone = straight(200, 100)
+    (first,) = place([alone], BOX, 5, [(0, 1)])  # a third of its height higher than is best
+    assert first is not None
+    assert first.choice == (0, 1)
+    (moved,) = place([alone], BOX, 5, [(0, 5)])
+    assert moved is not None
+    assert moved.choice == (0, 0)
+
+
+def test_a_name_that_fits_nowhere_is_left_out() -> None:
+    assert place([straight(50, 100)], QRectF(0, 0, 70, 200), 5, [None]) == [None]
+    assert place([], BOX, 5, []) == []
 
 
 def test_thinned_lines_keep_both_ends() -> None:
