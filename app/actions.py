@@ -27,6 +27,8 @@ class Action:
     icon: str = ""
     tip: str = ""
     """One sentence, when the text alone doesn't say it."""
+    keywords: tuple[str, ...] = ()
+    """Other words a person may look for it by, in the palette."""
     enabled_when: Callable[[], bool] = _always
     checked_when: Callable[[], bool] | None = None
     text_now: Callable[[], str] | None = None

@@ -103,6 +103,9 @@ class Form(QFrame):
             self.prompt.complain()
         elif field := self.sampling.bad_field:
             field.setFocus()
+        if (focused := self.focusWidget()) is not None:
+            self._scroll.ensureWidgetVisible(focused)
+        self._reveal_soon.start(0)
 
     def show_setup(self, setup: Setup) -> None:
         for part in (self.target, self.lanes, self.prompt, self.sampling):

@@ -46,6 +46,7 @@ QCheckBox:focus { color: @text; }
 #palette { background: @panel; border: 1px solid @strong_line; border-radius: {12}px; }
 #palette QTreeWidget { background: transparent; border: none; outline: none; }
 #palette QTreeWidget::item { height: {30}px; padding: 0 {10}px; color: @text; }
+#palette QTreeWidget::item:disabled { color: @dim; }
 #palette QTreeWidget::item:selected { background: @selection; color: @selection_text; }
 #comingTitle { font-size: {26}px; font-weight: 600; color: @strong; }
 #comingLead { font-size: {15}px; color: @text; }

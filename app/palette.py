@@ -8,6 +8,8 @@ from PySide6.QtWidgets import QFrame, QHeaderView, QLineEdit, QTreeWidget, QTree
 
 from app.actions import Action, Actions
 
+NOTHING = "Nothing found among what can be done now"
+
 
 def fuzzy(query: str, text: str) -> float | None:
     """How well the letters of ``query`` appear in ``text``, in order; None if they don't. Higher is better.
@@ -30,8 +32,18 @@ def ranked(query: str, actions: list[Action]) -> list[Action]:
     """Best first; all, as declared, while nothing is typed."""
     if not query.strip():
         return actions
-    scored = [(score, action) for action in actions if (score := fuzzy(query, _full(action))) is not None]
+    scored = [(score, action) for action in actions if (score := _score(query, action)) is not None]
     return [action for _, action in sorted(scored, key=lambda pair: -pair[0])]
+
+
+def _score(query: str, action: Action) -> float | None:
+    """By its name, or by a keyword that has a word beginning like the query: below the name itself in full, above
+    letters strewn over a name."""
+    name = fuzzy(query, _full(action))
+    wanted = " ".join(query.lower().split())
+    if any(f" {keyword}".find(f" {wanted}") >= 0 for keyword in action.keywords):
+        return max(name or 0.0, 2.0 * len(wanted.replace(" ", "")))
+    return name
 
 
 def _full(action: Action) -> str:
@@ -95,14 +107,20 @@ class Palette(QFrame):
 
     def _filter(self, query: str) -> None:
         self.list.clear()
-        for action in ranked(query, self._usable):
+        found = ranked(query, self._usable)
+        if not found:
+            nothing = QTreeWidgetItem([NOTHING])
+            nothing.setFlags(Qt.ItemFlag.NoItemFlags)
+            self.list.addTopLevelItem(nothing)
+        for action in found:
             item = QTreeWidgetItem([_full(action), action.shown_shortcut])
             item.setData(0, Qt.ItemDataRole.UserRole, action.id)
             item.setToolTip(0, action.tip)
             item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             item.setForeground(1, self.palette().placeholderText())
             self.list.addTopLevelItem(item)
-        self._select(0)
+        if found:
+            self._select(0)
         rows = max(1, self.list.topLevelItemCount()) * max(30, self.list.sizeHintForRow(0))
         self.resize(self.width(), min(self._tallest, self.edit.sizeHint().height() + rows + 40))
 
@@ -112,6 +130,8 @@ class Palette(QFrame):
             self.list.setCurrentIndex(self.list.model().index(row % count, 0))
 
     def _choose(self, item: QTreeWidgetItem) -> None:
-        chosen = str(item.data(0, Qt.ItemDataRole.UserRole))
+        chosen = item.data(0, Qt.ItemDataRole.UserRole)
+        if chosen is None:  # the line that says there is nothing
+            return
         self.close()
-        self._actions[chosen].trigger()
+        self._actions[str(chosen)].trigger()

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.elided_label import ElidedLabel
 from app.theme import Theme
 from engine.records import RunStarted
+
+_TEMPLATE_MARK = re.compile(r"<\|[^|<>\n]*\|>|</?s>|<bos>|<(?:start|end)_of_turn>|\[/?INST\]")
+"""What chat templates put around a message."""
+
+WORDS_SHOWN = 44
+"""Letters of the prompt; all of it stands in the tooltip."""
 
 
 class RecordingBar(QFrame):
@@ -34,14 +43,44 @@ class RecordingBar(QFrame):
         self.set_theme(theme)
         self.hide()
 
-    def show_recording(self, name: str, started: RunStarted | None, *, over: bool) -> None:
-        about = name
-        if started is not None:
-            about = f"{started.target.name} on {started.machine}, {started.started[:10]} · measured pace"
-        self._about.show_text(f"{about} · Run to decode here" if over else about)
+    def show_recording(self, name: str, started: Sequence[RunStarted], *, over: bool) -> None:
+        """``started``: how each lane began, as far as that has been played. The form may say something else."""
+        about, whole = name, ""
+        if started:
+            prompt = message_of(started[0].prompt_text)
+            settings = said_settings(started)
+            where = f"{started[0].started[:10]}, {started[0].machine}"
+            about = f"{settings} · “{first_words(prompt)}” · measured pace · {where}"
+            whole = f"{name}: {started[0].target.name}\n{where}\n{settings}\n\n{prompt}"
+        self._about.show_text(f"Run decodes here · {about}" if over else about, tip=whole)
         self._replay.setVisible(over)
         self.show()
 
     def set_theme(self, theme: Theme) -> None:
         self._replay.setIcon(theme.icon("restart", "text"))
         self._replay.setIconSize(QSize(theme.px(14), theme.px(14)))
+
+
+def said_settings(started: Sequence[RunStarted]) -> str:
+    """γ, temperature and length of the recorded run, in a few words."""
+    settings = started[0].settings
+    gammas = [str(lane.gamma) for lane in started if lane.settings.drafter.kind != "none"]
+    parts = [f"γ {', '.join(dict.fromkeys(gammas))}"] if gammas else []
+    parts.append("greedy" if settings.sampling.greedy else f"temperature {settings.sampling.temperature:g}")
+    parts.append(f"{settings.max_new_tokens} tokens")
+    return " · ".join(parts)
+
+
+def first_words(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= WORDS_SHOWN else f"{line[:WORDS_SHOWN].rstrip()}…"
+
+
+def message_of(prompt: str) -> str:
+    """The person's own words in a prompt that a chat template has dressed; a prompt without such marks as it is."""
+    pieces = [piece.strip() for piece in _TEMPLATE_MARK.split(prompt)]
+    for place in reversed(range(len(pieces))):
+        role, _, rest = pieces[place].partition("\n")
+        if role.strip() == "user":  # the message follows in the same piece, or behind the next mark
+            return rest.strip() or next((piece for piece in pieces[place + 1:] if piece), "")
+    return max(pieces, key=len)

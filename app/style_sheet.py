@@ -42,6 +42,7 @@ QPushButton[kind="chip"] { border-radius: {12}px; padding: {2}px {11}px; color: 
 QPushButton[kind="dashed"] { background: transparent; color: @dim; border: 1px dashed @strong_line; text-align: left; }
 QPushButton[kind="dashed"]:hover { color: @text; background: @raised; }
 QToolButton::menu-indicator { image: none; }
+QDialogButtonBox, QMessageBox { dialogbuttonbox-buttons-have-icons: 0; }
 
 QLineEdit, QPlainTextEdit, QTextEdit, QSpinBox, QDoubleSpinBox, QComboBox { color: @text; background: @field;
     border: 1px solid @line; border-radius: {7}px; padding: {4}px {8}px; min-height: {20}px;

@@ -23,7 +23,6 @@ class TopBar(QFrame):
         self.setObjectName("topbar")
         self._actions = actions
         self._icons: list[QToolButton] = []
-        self._steps: list[QToolButton] = []
 
         self._dot = QLabel("●")
         self._name = QLabel("SpecScope")
@@ -63,11 +62,10 @@ class TopBar(QFrame):
         row.addWidget(tabs)
         row.addSpacing(10)
         row.addWidget(self._run)
-        row.addWidget(self._button("run.pause"))
-        for action in ("run.step_record", "run.step_round"):
-            self._steps.append(self._button(action, text=True))
-            row.addWidget(self._steps[-1])
-        row.addWidget(self._button("run.stop"))
+        pause, stop = self._button("run.pause"), self._button("run.stop")
+        self._steps = [self._button(action, text=True) for action in ("run.step_record", "run.step_round")]
+        for button in (pause, *self._steps, stop):
+            row.addWidget(button)
         row.addSpacing(6)
         row.addWidget(self.target, 1)
         row.addWidget(self.exact)
@@ -76,7 +74,35 @@ class TopBar(QFrame):
         row.addWidget(self._button("view.present", kind="flat"))
         row.addWidget(self._menu_button)
         self.exact.hide()
+        self._run_action = actions["run.run"]
+        self._heirs: dict[QWidget, QWidget] = {
+            self._run: pause, pause: self._run, stop: self._run, **{step: step for step in self._steps}}
+        """Who has the focus after a run control that is switched off while it has it: Return on Run, then on Pause."""
+        self._heir: QWidget | None = None
+        for control in ("run.run", "run.pause", "run.step_record", "run.step_round"):
+            actions[control].changed.connect(self._pass_focus_on)
         self.set_theme(theme)
+
+    def focusNextPrevChild(self, next: bool) -> bool:
+        """Qt also asks this when the control in focus is switched off, and would go on to the theme's button."""
+        holder = self.window().focusWidget()
+        action = holder.defaultAction() if isinstance(holder, QToolButton) else self._run_action
+        if holder in self._heirs and not action.isEnabled():
+            self._heir = self._heirs[holder]
+            self.setFocus()
+            self._pass_focus_on()
+            return True
+        return super().focusNextPrevChild(next)
+
+    def _pass_focus_on(self) -> None:
+        """To the heir, once it can take it, unless the person has gone elsewhere meanwhile."""
+        if self._heir is None or self.window().focusWidget() is not self:
+            return
+        for candidate in (self._heir, self._run):
+            if candidate.isEnabled():
+                self._heir = None
+                candidate.setFocus()
+                return
 
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme

@@ -45,6 +45,7 @@ from engine.records import RunStarted
 PRESENT_HEIGHT = 770
 """A window of this height shows an audience three lanes at scale 1; a higher one can show them larger."""
 SMALLEST = QSize(1180, 640)
+SAMPLED = "sampled: same distribution, not the same tokens"
 TRACES = "Recordings (*.spectrace *.spectrace.gz);;All files (*)"
 
 
@@ -63,7 +64,8 @@ class Window(QMainWindow):
         self.prompt_shown = settings.flag("view/prompt", False)
         self.perspective = "race"
         self.keep_settings = True
-        self._shown_started: RunStarted | None = None
+        self._shown_started = 0
+        """So many lanes' beginnings are told of."""
 
         self.store = Store()
         self.conductor = Conductor(self.store, make_workshop, self)
@@ -285,9 +287,10 @@ class Window(QMainWindow):
         self.race.recording_bar.replay_wanted.connect(self.conductor.replay)
 
     def _on_frame(self) -> None:
-        if self._shown_started is None and (started := self._started()) is not None:
-            self._shown_started = started
-            self.top_bar.show_target(started.target, started.exactness, started.machine)
+        started = self._started
+        if len(started) > self._shown_started:
+            self._shown_started = len(started)
+            self.top_bar.show_target(started[0].target, started[0].exactness, started[0].machine)
             self._on_change()
         self.race.refresh()
 
@@ -296,15 +299,14 @@ class Window(QMainWindow):
             self.notice.dismiss("form")
 
     def _on_began(self) -> None:
-        self._shown_started = None
+        self._shown_started = 0
         self.notice.dismiss("recording")
 
     def _on_change(self) -> None:
         conductor = self.conductor
-        hint = "hover a token for p, q and its draw" if self.has_records else ""
-        self.race.activity.show_loading(conductor.loading, hint)
+        self.race.activity.show_loading(conductor.loading, self._hint)
         if conductor.recording is not None:
-            self.race.recording_bar.show_recording(conductor.recording.name, self._started(),
+            self.race.recording_bar.show_recording(conductor.recording.name, self._started,
                                                    over=conductor.phase == "over")
         else:
             self.race.recording_bar.hide()
@@ -317,8 +319,17 @@ class Window(QMainWindow):
     def _on_estimate(self, estimate: Estimated) -> None:
         self.form.memory.show_estimate(estimate)
 
-    def _started(self) -> RunStarted | None:
-        return next((lane.started for lane in self.store.lanes if lane.started is not None), None)
+    @property
+    def _started(self) -> list[RunStarted]:
+        return [lane.started for lane in self.store.lanes if lane.started is not None]
+
+    @property
+    def _hint(self) -> str:
+        """At the foot: how to read what is on screen."""
+        started = self._started
+        if len(started) > 1 and not started[0].settings.sampling.greedy:
+            return SAMPLED  # or else lanes that part look like a fault
+        return "hover a token for p, q and its draw" if self.has_records else ""
 
     def _wear(self, theme: Theme) -> None:
         self.theme = theme

@@ -7,11 +7,12 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QIcon, QKeySequence
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.actions import Action, Actions
-from app.palette import Palette, fuzzy, ranked
+from app.palette import NOTHING, Palette, fuzzy, ranked
+from app.shortcuts_dialog import ShortcutsDialog
 from app.window import Window
 
 
@@ -53,6 +54,37 @@ def test_the_palette_finds_and_does(make_window: Callable[..., Window], qtbot: Q
     qtbot.keyClicks(palette.edit, "light")
     qtbot.keyClick(palette.edit, Qt.Key.Key_Return)
     assert window.theme.dark is not dark
+
+
+@pytest.mark.parametrize(("query", "found"), [
+    ("theme", "view.theme"), ("dark mo", "view.theme"), ("mode", "view.theme"), ("screenshot", "file.picture"),
+    ("fullscreen", "view.present"), ("hotkeys", "help.shortcuts"), ("exit", "file.quit"), ("pause", "run.pause"),
+    ("run", "run.run"), ("stop", "run.stop"), ("form", "view.form")])
+def test_other_words_find_it_too(make_window: Callable[..., Window], query: str, found: str) -> None:
+    assert ranked(query, list(make_window().actions_list.declared))[0].id == found
+
+
+def test_the_palette_says_when_there_is_nothing(make_window: Callable[..., Window], qtbot: QtBot) -> None:
+    window = make_window()
+    window.open_palette()
+    palette = window.findChild(Palette)
+    assert palette is not None
+    qtbot.keyClicks(palette.edit, "qqq")
+    assert palette.list.topLevelItemCount() == 1
+    assert palette.list.topLevelItem(0).text(0) == NOTHING
+    palette._choose(palette.list.topLevelItem(0))
+    qtbot.keyClick(palette.edit, Qt.Key.Key_Down)
+    qtbot.keyClick(palette.edit, Qt.Key.Key_Return)
+    assert palette.isVisible()
+
+
+def test_dialogs_have_no_icons_of_another_theme(make_window: Callable[..., Window], qtbot: QtBot) -> None:
+    window = make_window()
+    window.open_shortcuts()
+    dialog = window.findChild(ShortcutsDialog)
+    assert dialog is not None
+    buttons = dialog.findChild(QDialogButtonBox)
+    assert [button.icon().isNull() for button in buttons.buttons()] == [True]
 
 
 def test_actions_that_make_no_sense_now_are_disabled(make_window: Callable[..., Window]) -> None:

@@ -9,15 +9,17 @@ from pathlib import Path
 import msgspec
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QToolButton
 from pytestqt.qtbot import QtBot
 
 from app.conductor import DRAIN_SECONDS, Notice
+from app.recording_bar import first_words, message_of
 from app.settings import Settings
 from app.setup import Setup
-from app.window import Window
+from app.window import SAMPLED, Window
 from engine import trace
-from engine.records import Committed
+from engine.records import Committed, RunStarted
+from engine.settings import RunSettings
 from tests.app.fake_workshop import FakeWorkshop
 from tests.widgets import fake_run
 
@@ -131,6 +133,62 @@ def test_a_recording_plays_is_marked_and_plays_again(make_window: MakeWindow, qt
     window._race("run")
     assert bar.isHidden()
     qtbot.waitUntil(phase(window, "over"))
+
+
+def test_a_recording_says_its_own_settings(make_window: MakeWindow, qtbot: QtBot, recording: Path) -> None:
+    window = make_window()
+    window.form.show_setup(Setup(prompt="Something else", gamma=7))
+    window.play(recording)
+    about = window.race.recording_bar._about
+    qtbot.waitUntil(lambda: "γ" in about.full_text)
+    started = window._started
+    assert "γ 4, 3 · temperature 0.8 · " in about.full_text
+    assert f"{started[0].settings.max_new_tokens} tokens" in about.full_text
+    assert "γ 7" not in about.full_text
+    assert started[0].prompt_text.strip() in about.toolTip()
+
+
+@pytest.mark.parametrize(("prompt", "message"), [
+    ("def f(x):", "def f(x):"), ("", ""),
+    ("<|im_start|>system\nBe kind<|im_end|>\n<|im_start|>user\nHi\nyou<|im_end|>\n<|im_start|>assistant\n", "Hi\nyou"),
+    ("<|start_header_id|>user<|end_header_id|>\n\nHi you<|eot_id|><|start_header_id|>assistant<|end_header_id|>",
+     "Hi you"),
+    ("<bos><start_of_turn>user\nHi you<end_of_turn>\n<start_of_turn>model\n", "Hi you"),
+    ("<s>[INST] Hi you [/INST]", "Hi you")])
+def test_the_message_in_a_template(prompt: str, message: str) -> None:
+    assert message_of(prompt) == message
+    assert first_words(message * 40).endswith("…") is bool(message)
+
+
+def test_sampled_lanes_are_not_expected_to_agree(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = make_window()
+    sampled = fake_run.race(limit=4, forward=0.01)
+    greedy = [msgspec.structs.replace(record, settings=RunSettings()) if isinstance(record, RunStarted) else record
+              for record in sampled]
+    hint = window.race.activity._text
+    window.conductor._play(sampled, Path("sampled.spectrace"))
+    qtbot.waitUntil(phase(window, "over"))
+    assert hint.full_text == SAMPLED
+    window.conductor._play(greedy, Path("greedy.spectrace"))
+    qtbot.waitUntil(phase(window, "over"))
+    assert "hover" in hint.full_text
+    assert " · greedy · " in window.race.recording_bar._about.full_text
+
+
+def test_the_focus_goes_from_run_to_pause_and_back(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = make_window(FakeWorkshop(pace=0.001, limit=300))
+    bar = window.top_bar
+    bar._run.setFocus()
+    qtbot.mouseClick(bar._run, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(phase(window, "running"))
+    pause = window.focusWidget()
+    assert isinstance(pause, QToolButton)
+    assert pause.defaultAction().objectName() == "run.pause"
+    pause.click()
+    qtbot.waitUntil(phase(window, "paused"))
+    assert window.focusWidget() is bar._run
+    qtbot.keyClick(bar._run, Qt.Key.Key_Tab)
+    assert window.focusWidget() not in (bar, bar._run)
 
 
 def test_recordings_that_cannot_be_read(make_window: MakeWindow, qtbot: QtBot, recording: Path, tmp_path: Path) -> None:
