@@ -22,9 +22,11 @@ def prompt_text(args: argparse.Namespace) -> str:
         return DEFAULT_PROMPT
     path = Path(args.prompt_file)
     try:
-        if path.stat().st_size > LONGEST_PROMPT_FILE:
+        with path.open("rb") as file:
+            content = file.read(LONGEST_PROMPT_FILE + 1)  # not by its size: a device has none and never ends
+        if len(content) > LONGEST_PROMPT_FILE:
             raise SpecScopeError(f"The prompt file {path} is larger than 64 MB; give a shorter one.")
-        return path.read_text(encoding="utf-8")
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise SpecScopeError(f"The prompt file {path} is not UTF-8 text (byte {error.start}).") from None
     except (OSError, ValueError) as error:  # ValueError: a path with a zero byte

@@ -79,12 +79,12 @@ def _lane(target: Model, prompt: Sequence[int], plan: LanePlan, check: Exactness
           models: Mapping[str, Model], by_record: Callable[[], bool]) -> Iterator[Record]:
     settings = plan.settings
     log = Scribe(run, plan.lane, target.texts, sampled=not settings.sampling.greedy)
+    seq = Transcript(prompt, settings, context=target.info.context, eos=target.eos,
+                     detokenizer=target.detokenizer(prompt))
     try:
         gamma = drafters.draft_length(settings)
         drafter = drafters.make(settings, target, models)
         runner = Runner(target.hf, pad_to=check.width_checked if check.padded else 1)
-        seq = Transcript(prompt, settings, context=target.info.context, eos=target.eos,
-                         detokenizer=target.detokenizer(prompt))
         yield from log.words(prompt)
         yield RunStarted(
             run=run, lane=plan.lane, title=settings.drafter.label, about=drafter.about, gamma=gamma, settings=settings,
@@ -94,9 +94,9 @@ def _lane(target: Model, prompt: Sequence[int], plan: LanePlan, check: Exactness
         yield from decode(runner, drafter, seq, Judge(runner, settings, target.info.name), log, settings, gamma,
                           by_record)
     except SpecScopeError as error:
-        yield log.finished("error", "", str(error), error.details)
+        yield log.finished("error", seq.text, str(error), error.details)
     except Exception as error:
-        yield log.finished("error", "", f"This lane stopped on a fault of SpecScope or of the model's code: "
+        yield log.finished("error", seq.text, f"This lane stopped on a fault of SpecScope or of the model's code: "
                            f"{type(error).__name__}: {error}", traceback.format_exc())
 
 
@@ -109,13 +109,11 @@ def _check(target: Model, prompt: Sequence[int]) -> None:
 
 
 def _exactness(target: Model, plans: Sequence[LanePlan]) -> Exactness:
-    """Measured for the widest forward of any lane; if someone asked for exactness and padding is what it takes, with
-    all lanes padded to that width."""
-    width = max((drafters.draft_length(plan.settings) for plan in plans), default=0) + 1
-    found = exactness(target.hf, width)
-    if not found.invariant and any(plan.settings.exact for plan in plans):
-        return exactness(target.hf, width, pad_to=width)
-    return found
+    """Measured for the widest forward of any lane. The measurement is a sample; whoever asks for exactness gets what
+    doesn't rest on one: all lanes padded to that width."""
+    width = min(max((drafters.draft_length(plan.settings) for plan in plans), default=0) + 1, target.info.context - 1)
+    padded = width > 1 and any(plan.settings.exact for plan in plans)
+    return exactness(target.hf, width, pad_to=width if padded else 1)
 
 
 @cache

@@ -11,13 +11,18 @@ arrays (never tensors, never whole vocabulary rows). Seconds are floats of wall 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.settings import RunSettings
+from engine.settings import MAX_GAMMA, RunSettings
+
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**40)]
+DraftIndex = Annotated[int, msgspec.Meta(ge=0, le=MAX_GAMMA)]
+"""Bounds are checked where records come from outside: a trace may hold anything."""
 
 StopReason = Literal["eos", "stop", "length", "context", "stopped", "error"]
 FinalKind = Literal["correction", "bonus", "plain", "none"]
@@ -47,12 +52,12 @@ class Contrast(msgspec.Struct, frozen=True):
 class Timings(msgspec.Struct, frozen=True):
     """Seconds of one round, by phase."""
 
-    draft: float
-    verify: float
-    judge: float
-    record: float
+    draft: Seconds
+    verify: Seconds
+    judge: Seconds
+    record: Seconds
     """Reducing p and q to contrasts and digests: the price of watching."""
-    commit: float
+    commit: Seconds
 
     @property
     def total(self) -> float:
@@ -106,7 +111,7 @@ class RunStarted(Record, frozen=True, tag=True, kw_only=True):
     """The lane's name on screen, e.g. "Prompt lookup"."""
     about: str
     """How this method guesses, in one line."""
-    gamma: int
+    gamma: Count
     """Draft length asked for, after the method's default is filled in; 0 for plain decoding."""
     settings: RunSettings
     target: TargetInfo
@@ -122,9 +127,9 @@ class RunStarted(Record, frozen=True, tag=True, kw_only=True):
 class Prefilled(Record, frozen=True, tag=True, kw_only=True):
     """The prompt, all but its last token, is in the caches."""
 
-    tokens: int
-    target_seconds: float
-    drafter_seconds: float
+    tokens: Count
+    target_seconds: Seconds
+    drafter_seconds: Seconds
 
 
 class Vocabulary(Record, frozen=True, tag=True, kw_only=True):
@@ -136,16 +141,16 @@ class Vocabulary(Record, frozen=True, tag=True, kw_only=True):
 class Drafted(Record, frozen=True, tag=True, kw_only=True):
     """The drafter proposed one token."""
 
-    round: int
-    index: int
-    position: int
-    token: int
+    round: Count
+    index: DraftIndex
+    position: Count
+    token: Count
     text: str
     q: float
     """q(token): 1 for prompt lookup and its like; in a greedy run of a model the softmax at temperature 1."""
     draw: float | None
     """The draw that chose it; None for a deterministic proposal."""
-    seconds: float
+    seconds: Seconds
     source: str = ""
     """Where the guess came from, e.g. "3-gram at 17"."""
 
@@ -156,11 +161,11 @@ class Verified(Record, frozen=True, tag=True, kw_only=True):
     Row i was computed after drafts 0 … i−1 and is usable only if all of them were accepted.
     """
 
-    round: int
-    k: int
-    width: int
+    round: Count
+    k: Count
+    width: Count
     """Positions computed, padding included."""
-    seconds: float
+    seconds: Seconds
     rows: tuple[Contrast, ...]
     """k + 1 of them, or none when the run records no detail."""
     gaps: tuple[float, ...]
@@ -172,10 +177,10 @@ class Verified(Record, frozen=True, tag=True, kw_only=True):
 class Judged(Record, frozen=True, tag=True, kw_only=True):
     """One draft token was tested."""
 
-    round: int
-    index: int
-    position: int
-    token: int
+    round: Count
+    index: DraftIndex
+    position: Count
+    token: Count
     text: str
     accepted: bool
     p: float
@@ -189,16 +194,16 @@ class Judged(Record, frozen=True, tag=True, kw_only=True):
 class Committed(Record, frozen=True, tag=True, kw_only=True):
     """The round's end: these tokens now belong to the output."""
 
-    round: int
-    position: int
+    round: Count
+    position: Count
     """Of the first committed token."""
     tokens: tuple[int, ...]
     texts: tuple[str, ...]
     """What each token adds to the text; characters are never split or repeated (a token may add "")."""
-    accepted: int
+    accepted: Count
     """How many of ``tokens`` are accepted drafts."""
-    tested: int
-    drafted: int
+    tested: Count
+    drafted: Count
     final: FinalKind
     """What the last token is: a correction, a bonus, a plain step, or none when the run ended on an accepted draft."""
     final_draw: float | None
@@ -212,9 +217,9 @@ class Committed(Record, frozen=True, tag=True, kw_only=True):
     digests: tuple[int, ...]
     """Per committed token: digest of the raw logits row it was judged or drawn by."""
     seconds: Timings
-    target_slots: int
+    target_slots: Count
     """KV slots in use after the cut."""
-    drafter_slots: int
+    drafter_slots: Count
     p: tuple[float, ...] = ()
     """Per committed token: p(token) in its row."""
 
@@ -222,15 +227,15 @@ class Committed(Record, frozen=True, tag=True, kw_only=True):
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
     """A lane's figures so far. The properties are the formulas of the glossary."""
 
-    rounds: int = 0
-    committed: int = 0
-    drafted: int = 0
-    tested: int = 0
-    accepted: int = 0
-    prefill: float = 0.0
-    draft: float = 0.0
-    verify: float = 0.0
-    other: float = 0.0
+    rounds: Count = 0
+    committed: Count = 0
+    drafted: Count = 0
+    tested: Count = 0
+    accepted: Count = 0
+    prefill: Seconds = 0.0
+    draft: Seconds = 0.0
+    verify: Seconds = 0.0
+    other: Seconds = 0.0
     """Judge, record and commit."""
 
     @property

@@ -16,7 +16,7 @@ from engine.drafters.base import Draft, RoundDraws
 from engine.errors import NumericsError
 from engine.records import Contrast
 from engine.runner import Runner, Stopwatch, fetch
-from engine.sampling import Seen, Warper, best
+from engine.sampling import Seen, Warper, best, runner_up
 from engine.settings import RunSettings
 from engine.verify import judge_greedy, judge_sampled
 
@@ -90,7 +90,7 @@ class Judge:
                  "best": winners, "top": top}
         reduced = reduce(p, q, tokens, verdict.final) if detail else None
         if reduced:
-            found |= {"second": scores.gather(1, _second(reduced.ids, winners))[:, 0], "digests": digests(logits)}
+            found |= {"second": runner_up(scores, winners), "digests": digests(logits)}
         extra = reduced.tensors() if reduced else ()
         reduced_by = watch.mark()  # before the transfer: it has surely passed once that is done
         values = fetch(*found.values(), *extra)
@@ -139,8 +139,3 @@ def _floats(values: Sequence[float | None], device: torch.device) -> torch.Tenso
 def _gaps(first: NDArray[Any], second: NDArray[Any]) -> list[float]:
     """Differences of the two largest logits, finite even where only one token is possible."""
     return np.minimum(first.astype(np.float64) - second, np.finfo(np.float32).max).tolist()  # type: ignore[no-any-return]
-
-
-def _second(ids: torch.Tensor, winners: torch.Tensor) -> torch.Tensor:
-    """(R, 1) the best token besides the winner: the first or second of the most probable ones."""
-    return torch.where(ids[:, 0] == winners, ids[:, min(1, ids.shape[1] - 1)], ids[:, 0])[:, None]

@@ -94,7 +94,7 @@ class Runner:
         self.vocabulary: int = model.get_input_embeddings().weight.shape[0]
         self.cache = Slots(_cache_layers(model))
         self._takes_rows = "logits_to_keep" in inspect.signature(model.forward).parameters
-        self._windows = _windows(model.config)
+        self._windows = _windows(text_config(model))
         self.forwards = 0
 
     @property
@@ -177,6 +177,11 @@ class Runner:
         return masks if len(masks) > 1 else next(iter(masks.values()))
 
 
+def text_config(model: Any) -> Any:
+    """The part of a model's configuration that describes its decoder (models of several kinds of input nest it)."""
+    return model.config.get_text_config(decoder=True)
+
+
 def _windows(config: Any) -> dict[str, float]:
     """How far back each kind of the model's layers looks, in tokens."""
     window = getattr(config, "sliding_window", None) or math.inf
@@ -189,6 +194,6 @@ def _windows(config: Any) -> dict[str, float]:
 def _cache_layers(model: Any) -> int:
     """Slots are found by a layer's own index, which a model made of another's layers keeps."""
     indices = [m.layer_idx for m in model.modules() if isinstance(getattr(m, "layer_idx", None), int)]
-    return max(indices, default=-1) + 1 or int(model.config.num_hidden_layers)
+    return max(indices, default=-1) + 1 or int(text_config(model).num_hidden_layers)
 
 

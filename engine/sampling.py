@@ -142,6 +142,12 @@ def best(scores: torch.Tensor) -> torch.Tensor:
     return where * CHUNK + chunks[torch.arange(len(scores), device=scores.device), where].argmax(-1)
 
 
+def runner_up(scores: torch.Tensor, winners: torch.Tensor) -> torch.Tensor:
+    """(R,) the largest score besides each row's winner (R,); −inf where there is no other token."""
+    others = scores.scatter(1, winners[:, None], -torch.inf)
+    return others.amax(-1)
+
+
 class Seen:
     """Which tokens are in the prefix, for the repetition penalty. Drafts count only for the rows behind them."""
 

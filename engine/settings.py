@@ -47,7 +47,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     min_p: float = 0.0
     """Drop tokens below min_p × the largest probability, in [0, 1]; 0: off."""
     repetition_penalty: float = 1.0
-    """> 0; logits of tokens already in the prefix are divided by it if positive, multiplied if negative; 1: off."""
+    """0.01 … 100; logits of tokens already in the prefix are divided by it if positive, else multiplied; 1: off."""
 
     def __post_init__(self) -> None:
         _check(_number(self.temperature) and 0 <= self.temperature <= 1000, "temperature", self.temperature,
@@ -56,8 +56,8 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
         _check(_number(self.top_p) and 0 < self.top_p <= 1, "top-p", self.top_p,
                "more than 0 and at most 1 (1 turns it off)")
         _check(_number(self.min_p) and 0 <= self.min_p <= 1, "min-p", self.min_p, "from 0 (off) to 1")
-        _check(_number(self.repetition_penalty) and 0 < self.repetition_penalty <= 100, "repetition penalty",
-               self.repetition_penalty, "more than 0 and at most 100 (1 turns it off)")
+        _check(_number(self.repetition_penalty) and 0.01 <= self.repetition_penalty <= 100, "repetition penalty",
+               self.repetition_penalty, "from 0.01 to 100 (1 turns it off)")
 
     @property
     def greedy(self) -> bool:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, get_args
@@ -47,7 +48,8 @@ def _plain(value: Any) -> Any:
 def _array(wanted: Any, value: Any) -> Any:
     """A list of numbers as the read-only array that the record's type asks for."""
     dtype = get_args(get_args(wanted)[1])[0]
-    array = np.array(value, dtype=dtype)
+    with np.errstate(over="ignore"):
+        array = np.array(value, dtype=dtype)
     if array.ndim != 1:
         raise ValueError("a list of numbers was expected")
     array.setflags(write=False)
@@ -85,16 +87,19 @@ class Writer:
     def write(self, record: Record) -> None:
         self._line(_encoder.encode(record))
         if isinstance(record, (RunStarted, Committed, RunFinished)):
-            self._file.flush()
+            self._guarded(self._file.flush)
 
     def _line(self, line: bytes) -> None:
+        self._guarded(lambda: self._file.write(line + b"\n"))
+
+    def _guarded(self, act: Callable[[], object]) -> None:
         try:
-            self._file.write(line + b"\n")
+            act()
         except OSError as error:
             raise TraceError(f"{self.path} can't be written any further: {error.strerror or error}.") from error
 
     def close(self) -> None:
-        self._file.close()
+        self._guarded(self._file.close)
 
     def __enter__(self) -> Writer:
         return self
@@ -117,11 +122,11 @@ def read(path: str | Path) -> Iterator[Record]:
                     _check_header(path, line)
                 elif line.strip():
                     yield _decoder.decode(line)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise TraceError(f"{path} can't be read"
                          f"{f' beyond line {number}' if number else ''}: {getattr(error, 'strerror', None) or error}."
                          ) from error
-    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
+    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError, OverflowError) as error:
         raise TraceError(f"Line {number} of {path} isn't a record of SpecScope ({error}); the file is damaged or cut "
                          "off there.") from error
 

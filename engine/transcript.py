@@ -47,10 +47,10 @@ class Transcript:
         added: list[str] = []
         for token in tokens:
             self.tokens.append(token)
-            piece = self._detokenizer.push(token)
+            piece, before = self._detokenizer.push(token), len(self.text)
             self.text += piece
-            added.append(piece)
             self.ended = self._reason(token, piece)
+            added.append(self.text[before:])  # without what a stop text took back
             if self.ended:
                 break
         if self.ended and self.ended != "stop":

@@ -71,6 +71,7 @@ def against_plain(lane: Lane, plain: Lane, *, greedy: bool) -> dict[str, Any]:
     return {
         "speedup": theirs / ours if ours and theirs else None,
         "identical_to_plain": lane.tokens == plain.tokens if greedy and not failed else None,
+        "identical_logits": lane.digests == plain.digests if greedy and not failed else None,
         "first_divergence": as_json(divergence(lane, plain)) if greedy and not failed else None,
         "error": lane.finished.message if failed and lane.finished else None,
     }
@@ -115,6 +116,6 @@ def _same(row: dict[str, Any]) -> str:
     if row["identical_to_plain"] is None:
         return "sampled"
     if row["identical_to_plain"]:
-        return "yes"
+        return "yes, bit for bit" if row["identical_logits"] else "yes"
     d = row["first_divergence"]
     return Divergence(d["index"], d["token"], d["plain_token"], d["logit_gap"], d["near_tie"]).sentence

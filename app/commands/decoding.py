@@ -47,6 +47,7 @@ class Lane:
     totals: Totals = field(default_factory=Totals)
     tokens: list[int] = field(default_factory=list)
     gaps: list[float] = field(default_factory=list)
+    digests: list[int] = field(default_factory=list)
 
     def take(self, record: Record) -> None:
         self.totals = self.totals.plus(record)
@@ -55,6 +56,7 @@ class Lane:
         elif isinstance(record, Committed):
             self.tokens += record.tokens
             self.gaps += record.gaps
+            self.digests += record.digests
         elif isinstance(record, RunFinished):
             self.finished = record
 

@@ -31,7 +31,7 @@ def _ngram(settings: RunSettings, target: Model, models: Models) -> Drafter:
 
 
 def _layer_skip(settings: RunSettings, target: Model, models: Models) -> Drafter:
-    layers = target.hf.config.num_hidden_layers
+    layers = target.info.layers
     skip = settings.drafter.skip or layer_skip.default_skip(layers)
     runner = Runner(layer_skip.thinned(target.hf, skip))
     return model.ModelDrafter(runner, Warper(settings.sampling), vocabulary=len(target.texts), device=runner.device,

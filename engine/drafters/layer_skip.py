@@ -27,6 +27,8 @@ def thinned(model: Any, skip: Collection[int]) -> Any:
 
     Raises :class:`ModelError` when a layer doesn't exist or none would be left.
     """
+    if model.config.get_text_config(decoder=True) is not model.config:
+        raise ModelError("Layer skip can't be used with this target: its decoder is part of a larger model.")
     name, layers = _layers(model.base_model)
     wrong = sorted(i for i in skip if i >= len(layers))
     if wrong:

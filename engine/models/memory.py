@@ -16,6 +16,7 @@ import transformers
 
 from engine.errors import ModelError
 from engine.models import builtin, hub
+from engine.models.describe import context_length
 from engine.models.device import choose_device, choose_dtype, free_memory, size
 from engine.models.find import Place, find_local, read_config, refuse
 from engine.models.progress import Reporter
@@ -97,7 +98,7 @@ def estimate(target: str, drafters: Sequence[DrafterSettings] = (DrafterSettings
     """
     where = choose_device(device)
     gammas = [MAX_GAMMA if lane.gamma is None else lane.gamma for lane in drafters if lane.kind != "none"]
-    slots = slots_needed(prompt_tokens, max_new_tokens, max(gammas, default=0))
+    length = prompt_tokens + max_new_tokens
     caches = {target: len(drafters) + sum(lane.kind == "layer-skip" for lane in drafters)}
     for lane in drafters:
         if lane.kind == "model":
@@ -108,6 +109,8 @@ def estimate(target: str, drafters: Sequence[DrafterSettings] = (DrafterSettings
             asked = revision if source == target else None
             name, folder, config, weights = _peek(source, asked, code=trust_remote_code)
             refuse(name, config)
+            if source == target:
+                length = min(length, context_length(config.get_text_config(decoder=True)))  # a run ends there, whatever was asked for
             kind = choose_dtype(dtype, config, where)
             need = weights_need(name, config, kind, folder=folder, stored=weights, code=trust_remote_code)
             needs.append(Need(name, need.weights, slot_bytes(config, kind), count))
@@ -115,12 +118,12 @@ def estimate(target: str, drafters: Sequence[DrafterSettings] = (DrafterSettings
     if device == "auto" and where.type == "cuda" and sum(need.weights for need in needs) > free:
         others = [torch.device("cuda", index) for index in range(torch.cuda.device_count())]
         free, label = sum(free_memory(d) for d in [*others, torch.device("cpu")]), "all GPUs and the CPU"
-    return MemoryPlan(label, tuple(needs), slots, free)
+    return MemoryPlan(label, tuple(needs), slots_needed(length, max(gammas, default=0)), free)
 
 
-def slots_needed(prompt_tokens: int, max_new_tokens: int, gamma: int) -> int:
-    """Room that a lane's cache grows to, in tokens: the whole output, one round's drafts and the newest token."""
-    return bucket(prompt_tokens + max_new_tokens + gamma + 1)
+def slots_needed(length: int, gamma: int) -> int:
+    """Room that a lane's cache grows to, in tokens: prompt and output, one round's drafts and the newest token."""
+    return bucket(length + gamma + 1)
 
 
 def slot_bytes(config: Any, dtype: torch.dtype) -> int:

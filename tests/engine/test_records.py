@@ -177,6 +177,10 @@ def test_draws_are_uniform_and_independent_of_order() -> None:
     assert chi2 < 60  # 19 degrees of freedom: a chance below 1e-5, and draws are fixed
     assert draw(7, 3, 11, Purpose.ACCEPT) == draw(7, 3, 11, Purpose.ACCEPT)
     assert len({draw(7, 3, 11, p, s) for p in Purpose for s in range(3)}) == 9
+    assert draw(7, 3, 11, Purpose.ACCEPT) != draw(7, 4, 11, Purpose.ACCEPT)  # each round draws anew
+    assert draw(7, 3, 11, Purpose.ACCEPT) != draw(8, 3, 11, Purpose.ACCEPT)
+    bits = np.random.Philox(key=7, counter=[0, 3, 11, int(Purpose.ACCEPT)]).random_raw()
+    assert draw(7, 3, 11, Purpose.ACCEPT) == (int(bits) >> 11) / 2**53
 
 
 @pytest.mark.parametrize(("field", "value"), [
@@ -234,3 +238,19 @@ def test_drafted_and_judged_agree() -> None:
         d = drafted[j.round, j.index]
         assert (d.token, d.position) == (j.token, j.position)
         assert d.q == pytest.approx(j.q, rel=1e-6)
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    (b'"verify":', b'"verify":-'), (b'"index":0', b'"index":1000000000'), (b'"ids":[', b'"ids":[99999999999,'),
+    (b'"tested":0', b'"tested":-1')])
+def test_impossible_values_in_a_trace_are_refused(tmp_path: Path, old: bytes, new: bytes) -> None:
+    one = run(target(), PROMPT, settings("ngram", min_n=1))
+    path = tmp_path / "run.spectrace"
+    with Writer(path) as trace:
+        for record in one.records:
+            trace.write(record)
+    content = path.read_bytes()
+    assert old in content
+    path.write_bytes(content.replace(old, new, 1))
+    with pytest.raises(TraceError, match="Line"):
+        list(read(path))
