@@ -109,8 +109,8 @@ def estimate(target: str, drafters: Sequence[DrafterSettings] = (DrafterSettings
             asked = revision if source == target else None
             name, folder, config, weights = _peek(source, asked, code=trust_remote_code)
             refuse(name, config)
-            if source == target:
-                length = min(length, context_length(config.get_text_config(decoder=True)))  # a run ends there, whatever was asked for
+            if source == target:  # a run ends at the target's context, whatever was asked for
+                length = min(length, context_length(config.get_text_config(decoder=True)))
             kind = choose_dtype(dtype, config, where)
             need = weights_need(name, config, kind, folder=folder, stored=weights, code=trust_remote_code)
             needs.append(Need(name, need.weights, slot_bytes(config, kind), count))

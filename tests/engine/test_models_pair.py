@@ -72,11 +72,11 @@ def test_all_lanes_are_counted(tmp_path: Path) -> None:
     lanes = [DrafterSettings(), DrafterSettings(kind="ngram", gamma=8), DrafterSettings(kind="layer-skip", gamma=4),
              DrafterSettings(kind="model", model=drafter, gamma=4), DrafterSettings(kind="model", model=drafter)]
     plan = estimate(target, lanes, prompt_tokens=300, max_new_tokens=200, dtype="float32", device="cpu")
-    assert plan.slots == 1024  # 300 + 200 + 64 + 1: the last lane leaves γ to the method
+    assert plan.slots == 512  # 256 + 64 + 1: its context ends a run at 256, and the last lane leaves γ to the method
     ours, theirs = plan.needs
     assert (ours.name, ours.caches, ours.slot) == ("target", 6, 3 * 2 * 16 * 4)
     assert (theirs.name, theirs.caches, theirs.slot) == ("drafter", 2, 2 * 16 * 4)
-    assert plan.cache == 1024 * (6 * 384 + 2 * 128)
+    assert plan.cache == 512 * (6 * 384 + 2 * 128)
     assert plan.total == plan.cache + ours.weights + theirs.weights
     assert plan.device == "cpu"
     plan.check()
