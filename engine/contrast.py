@@ -42,8 +42,19 @@ def entropy(p: torch.Tensor) -> torch.Tensor:
     return -total
 
 
-def reduce(p: torch.Tensor, q: torch.Tensor | None, drafts: torch.Tensor, final: torch.Tensor) -> Reduced:
-    """Contrast rows ``p`` (k+1, V) with ``q`` (k, V); None: one-hot at ``drafts`` (k,). ``final``: 0-d token."""
+def softmax_entropy(scores: torch.Tensor, p: torch.Tensor, top: torch.Tensor) -> torch.Tensor:
+    """The entropy of p = softmax(scores) without a logarithm of every p: ln Z − Σ p·score, where ln Z follows from the
+    most probable token ``top`` (R,), whose score is ln p + ln Z. On a CPU half the price of :func:`entropy`."""
+    best = top[:, None]
+    log_z = (scores.gather(1, best) - p.gather(1, best).log())[:, 0]
+    found: torch.Tensor = log_z - torch.linalg.vecdot(p, scores)
+    return found.clamp_min(0) if bool(found.isfinite().all()) else entropy(p)  # a score of −∞ makes 0 · ∞
+
+
+def reduce(p: torch.Tensor, q: torch.Tensor | None, drafts: torch.Tensor, final: torch.Tensor,
+           scores: torch.Tensor | None = None) -> Reduced:
+    """Contrast rows ``p`` (k+1, V) with ``q`` (k, V); None: one-hot at ``drafts`` (k,). ``final``: 0-d token.
+    ``scores`` (k+1, V) where p is just their softmax."""
     rows, k = p.shape[0], drafts.shape[0]
     own = torch.cat((drafts, final.reshape(1)))[:, None]  # each row's own token: its draft, or the last row's final
     parts = [most_probable(p, HEAD), own, final.expand(rows, 1)]
@@ -52,14 +63,18 @@ def reduce(p: torch.Tensor, q: torch.Tensor | None, drafts: torch.Tensor, final:
         parts.append(torch.cat((tops, tops[-1:])))
     ids = torch.cat(parts, 1)
     p_at = p.gather(1, ids)
+    if scores is not None and p.device.type == "cpu":  # elsewhere its test would be a synchronisation
+        p_entropy = softmax_entropy(scores, p, ids[:, 0])
+    else:
+        p_entropy = entropy(p)
     none = p.new_zeros(rows)
     if q is None:
         q_at = (ids[:k] == drafts[:, None]).to(p.dtype)
-        return Reduced(ids, p_at, q_at, torch.stack((entropy(p), none)), p_at[:k].gather(1, _column(ids[:k], drafts))
+        return Reduced(ids, p_at, q_at, torch.stack((p_entropy, none)), p_at[:k].gather(1, _column(ids[:k], drafts))
                        .squeeze(1).double())
     q_entropy = torch.cat((entropy(q), none[:1]))
     overlap = torch.minimum(p[:k], q).sum(-1, dtype=torch.float64)
-    return Reduced(ids, p_at, q.gather(1, ids[:k]), torch.stack((entropy(p), q_entropy)), overlap)
+    return Reduced(ids, p_at, q.gather(1, ids[:k]), torch.stack((p_entropy, q_entropy)), overlap)
 
 
 def _column(ids: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:

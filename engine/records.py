@@ -28,7 +28,7 @@ StopReason = Literal["eos", "stop", "length", "context", "stopped", "error"]
 FinalKind = Literal["correction", "bonus", "plain", "none"]
 
 
-class Contrast(msgspec.Struct, frozen=True):
+class Contrast(msgspec.Struct, frozen=True, gc=False):
     """p against q at one position, over the union of the tops of both and every drafted or committed token there.
 
     In a greedy run both are the softmax at temperature 1 of the (penalised) logits, for showing only.

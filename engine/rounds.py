@@ -88,7 +88,7 @@ class Judge:
         found = {"drafts": tokens, "p": verdict.p, "q": verdict.q, "accepted": verdict.accepted,
                  "final": verdict.final, "final_p": p[verdict.accepted, verdict.final], "mass": verdict.mass,
                  "best": winners, "top": top}
-        reduced = reduce(p, q, tokens, verdict.final) if detail else None
+        reduced = reduce(p, q, tokens, verdict.final, scores if greedy else None) if detail else None
         if reduced:
             found |= {"second": runner_up(scores, winners), "digests": digests(logits)}
         extra = reduced.tensors() if reduced else ()

@@ -144,8 +144,12 @@ def best(scores: torch.Tensor) -> torch.Tensor:
 
 def runner_up(scores: torch.Tensor, winners: torch.Tensor) -> torch.Tensor:
     """(R,) the largest score besides each row's winner (R,); −inf where there is no other token."""
-    others = scores.scatter(1, winners[:, None], -torch.inf)
-    return others.amax(-1)
+    rows = torch.arange(len(scores), device=scores.device)
+    size = CHUNK if scores.shape[-1] % CHUNK == 0 else scores.shape[-1]
+    chunks = scores.reshape(len(scores), -1, size)
+    own = chunks[rows, winners // size].index_put((rows, winners % size), scores.new_tensor(-torch.inf))
+    tops = chunks.amax(-1).index_put((rows, winners // size), own.amax(-1))
+    return tops.amax(-1)
 
 
 class Seen:
