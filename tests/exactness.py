@@ -17,6 +17,7 @@ from pathlib import Path
 import torch
 
 from engine import models
+from engine.divergence import first_divergence
 from engine.drafters.layer_skip import thinned
 from engine.models import Model
 from engine.settings import DrafterSettings, RunSettings
@@ -86,10 +87,10 @@ def _judge(run: Run, plain: Run) -> tuple[bool, str]:
         return False, f"parts at token {at}, though rows are invariant here"
     if run.tokens == plain.tokens:
         return True, "ids are the same (rows aren't invariant here)"
-    at = next(i for i, (a, b) in enumerate(zip(run.tokens, plain.tokens, strict=False)) if a != b)
-    gap = [g for r in plain.rounds for g in r.gaps][at]
-    near = gap <= 2 * run.started.exactness.row_difference
-    return near, f"parts at token {at} with a logit gap of {gap:.3g}: {'near-tie' if near else 'fault'}"
+    gaps = [g for r in plain.rounds for g in r.gaps]
+    parted = first_divergence(run.tokens, plain.tokens, gaps, run.started.exactness.row_difference, ended=True)
+    assert parted is not None
+    return parted.near_tie, parted.sentence
 
 
 def against_generate(target: Model, pruned: Model, prompts: Iterable[Prompt], tokens: int) -> Iterator[Outcome]:
