@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterator
 
 from app.orders import Estimate, Estimated, LaneChoice, Load, Loaded, Loading, ModelChoice, Race, Report
 from engine import models
-from engine.drafters import draft_length
 from engine.errors import Cancelled, SpecScopeError
-from engine.invariance import exactness
 from engine.models import Model, Progress
-from engine.race import LanePlan, race
+from engine.race import LanePlan, check_rows, race
 from engine.records import Exactness, Record, RunFinished, Totals
 from engine.settings import DrafterSettings
 
@@ -113,9 +111,8 @@ class EngineWorkshop:
 
 def _check_rows(target: Model, lanes: tuple[LaneChoice, ...], tell: _Tell, cancelled: _Cancelled) -> Exactness:
     """The engine measures once a model and width; done here first because here it can be called off."""
-    width = 1 + max((draft_length(lane.settings) for lane in lanes), default=0)
     tell(Loading("Checking whether rows are bit-exact here"))
-    found = exactness(target.hf, width, cancelled=cancelled)
+    found = check_rows(target, [lane.settings for lane in lanes], cancelled=cancelled)
     if cancelled():
         raise Cancelled("The check was called off.")
     return found

@@ -19,7 +19,7 @@ from engine import __version__, drafters
 from engine.decode import decode, never
 from engine.errors import SettingsError, SpecScopeError
 from engine.invariance import exactness
-from engine.records import Committed, Exactness, Prefilled, Record, RunFinished, RunStarted, Totals
+from engine.records import Committed, Exactness, Prefilled, Record, RunStarted, Totals
 from engine.rounds import Judge
 from engine.runner import Runner
 from engine.scribe import Scribe
@@ -58,7 +58,7 @@ def race(target: Model, prompt: Sequence[int], plans: Sequence[LanePlan], *, run
     Raises :class:`SettingsError` for an empty prompt or one that leaves the target no room.
     """
     _check(target, prompt)
-    check = _exactness(target, plans)
+    check = check_rows(target, [plan.settings for plan in plans])
     lanes = [_Lane(plan, _lane(target, prompt, plan, check, run, models or {}, by_record)) for plan in plans]
     try:
         while lanes:
@@ -108,12 +108,13 @@ def _check(target: Model, prompt: Sequence[int]) -> None:
                             f"{target.info.context} in all; shorten it.")
 
 
-def _exactness(target: Model, plans: Sequence[LanePlan]) -> Exactness:
+def check_rows(target: Model, lanes: Sequence[RunSettings], *,
+               cancelled: Callable[[], bool] = never) -> Exactness:
     """Measured for the widest forward of any lane. The measurement is a sample; whoever asks for exactness gets what
-    doesn't rest on one: all lanes padded to that width."""
-    width = min(max((drafters.draft_length(plan.settings) for plan in plans), default=0) + 1, target.info.context - 1)
-    padded = width > 1 and any(plan.settings.exact for plan in plans)
-    return exactness(target.hf, width, pad_to=width if padded else 1)
+    doesn't rest on one: all lanes padded to that width. Remembered, so it may be called ahead of the race."""
+    width = min(max((drafters.draft_length(lane) for lane in lanes), default=0) + 1, target.info.context - 1)
+    padded = width > 1 and any(lane.exact for lane in lanes)
+    return exactness(target.hf, width, pad_to=width if padded else 1, cancelled=cancelled)
 
 
 @cache
@@ -127,5 +128,3 @@ def machine() -> str:
         pass
     return f"{name}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
 
-
-__all__ = ["LanePlan", "RunFinished", "machine", "race"]

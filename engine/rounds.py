@@ -15,7 +15,7 @@ from engine.contrast import contrasts, digests, reduce
 from engine.drafters.base import Draft, RoundDraws
 from engine.errors import NumericsError
 from engine.records import Contrast
-from engine.runner import Runner, Stopwatch, fetch
+from engine.runner import Runner, Stopwatch, as_ids, fetch
 from engine.sampling import Seen, Warper, best, runner_up
 from engine.settings import RunSettings
 from engine.verify import judge_greedy, judge_sampled
@@ -70,7 +70,7 @@ class Judge:
         """Judge ``logits`` (k+1, V). Raises :class:`NumericsError` when a row is NaN or infinite."""
         begin = watch.mark()
         k, device = len(drafts), logits.device
-        tokens = _stack([d.token for d in drafts], device)
+        tokens = as_ids([d.token for d in drafts], device)
         q = None if not drafts or drafts[0].q is None else torch.stack([_whole(d, len(logits[0])) for d in drafts])
         scores = self.warper.scores(logits, self.seen.rows(list(tokens)) if self.seen else None)
         greedy, detail = self.warper.greedy, self.settings.detail
@@ -118,12 +118,6 @@ class Judge:
             raise NumericsError(
                 f"{self.name} produced NaN or infinite logits for position {position} in "
                 f"{str(self.target.dtype).removeprefix('torch.')}; try float32, or check the model's weights.")
-
-
-def _stack(tokens: Sequence[int | torch.Tensor], device: torch.device) -> torch.Tensor:
-    if all(isinstance(t, int) for t in tokens):
-        return torch.tensor(tokens, dtype=torch.int64, device=device)
-    return torch.stack([torch.as_tensor(t, dtype=torch.int64).to(device) for t in tokens])
 
 
 def _whole(draft: Draft, size: int) -> torch.Tensor:

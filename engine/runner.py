@@ -79,6 +79,13 @@ def fetch(*tensors: torch.Tensor) -> list[NDArray[Any]]:
     return out
 
 
+def as_ids(tokens: Sequence[int | torch.Tensor], device: torch.device) -> torch.Tensor:
+    """(n,) int64 on ``device``, from ints or 0-d tensors that were never read back."""
+    if all(isinstance(t, int) for t in tokens):
+        return torch.tensor(tokens, dtype=torch.int64, device=device)
+    return torch.stack([torch.as_tensor(t, dtype=torch.int64).to(device) for t in tokens])
+
+
 class Runner:
     """Forwards of one causal language model over one growing and shrinking sequence.
 
@@ -143,9 +150,7 @@ class Runner:
         for token in tokens:
             if isinstance(token, int) and not 0 <= token < self.vocabulary:
                 raise CacheError(f"Token id {token} is outside the model's vocabulary of {self.vocabulary}.")
-        if all(isinstance(t, int) for t in tokens):
-            return torch.tensor([tokens], dtype=torch.int64, device=self.device)
-        return torch.stack([torch.as_tensor(t, dtype=torch.int64).to(self.device) for t in tokens])[None]
+        return as_ids(tokens, self.device)[None]
 
     def _forward(self, ids: torch.Tensor, *, rows: int, real: int | None = None) -> torch.Tensor:
         """``real``: how many of ``ids`` are no pads; pads repeat the last real position, which always exists."""

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from engine.errors import ModelError
+from engine.runner import text_config
 
 DEFAULT_GAMMA = 3
 
@@ -27,7 +28,7 @@ def thinned(model: Any, skip: Collection[int]) -> Any:
 
     Raises :class:`ModelError` when a layer doesn't exist or none would be left.
     """
-    if model.config.get_text_config(decoder=True) is not model.config:
+    if text_config(model) is not model.config:
         raise ModelError("Layer skip can't be used with this target: its decoder is part of a larger model.")
     name, layers = _layers(model.base_model)
     wrong = sorted(i for i in skip if i >= len(layers))
