@@ -3,6 +3,7 @@ one transfer; then the host half makes records of it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from engine.records import Contrast
 from engine.sampling import HEAD, most_probable
+from engine.verify import Verdict
 
 _NO_Q = np.empty(0, dtype=np.float32)
 _NO_Q.setflags(write=False)
@@ -19,21 +21,28 @@ _NO_Q.setflags(write=False)
 
 @dataclass(frozen=True)
 class Reduced:
-    """R rows, R = k + 1; the first k have a proposal."""
+    """What is kept of R = k + 1 rows of p and k of q. As few operations as possible: behind a forward each finds the
+    processor's caches cold, and costs three times what it does alone."""
 
     ids: torch.Tensor
-    """(R, m) int64, with repetitions: tops of p, tops of q, the draft, the final token."""
+    """(R, m) int64: the most probable tokens of p, in order; then, where there is a q, its own."""
     p: torch.Tensor
     """(R, m) at ids."""
-    q: torch.Tensor
-    """(k, m)."""
-    entropies: torch.Tensor
-    """(2, R) nats: of p, of q (0 where there is none)."""
-    overlap: torch.Tensor
+    p_entropy: torch.Tensor | None = None
+    """(R,) nats."""
+    mean_score: torch.Tensor | None = None
+    """(R,) Σ p·score, instead, where p is just the softmax of scores: a logarithm of every p costs twice as much."""
+    q: torch.Tensor | None = None
+    """(k, m) at ids; None where q is one-hot at the draft, which the host knows; so too the rest."""
+    q_entropy: torch.Tensor | None = None
+    """(k,) nats."""
+    overlap: torch.Tensor | None = None
     """(k,) Σ min(p, q), float64."""
+    q_final: torch.Tensor | None = None
+    """0-d: q of the token that was committed in place of a rejected draft."""
 
-    def tensors(self) -> tuple[torch.Tensor, ...]:
-        return self.ids, self.p, self.q, self.entropies, self.overlap
+    def named(self) -> dict[str, torch.Tensor]:
+        return {name: value for name, value in vars(self).items() if value is not None}
 
 
 def entropy(p: torch.Tensor) -> torch.Tensor:
@@ -42,69 +51,78 @@ def entropy(p: torch.Tensor) -> torch.Tensor:
     return -total
 
 
-def softmax_entropy(scores: torch.Tensor, p: torch.Tensor, top: torch.Tensor) -> torch.Tensor:
-    """The entropy of p = softmax(scores) without a logarithm of every p: ln Z − Σ p·score, where ln Z follows from the
-    most probable token ``top`` (R,), whose score is ln p + ln Z. On a CPU half the price of :func:`entropy`."""
-    best = top[:, None]
-    log_z = (scores.gather(1, best) - p.gather(1, best).log())[:, 0]
-    found: torch.Tensor = log_z - torch.linalg.vecdot(p, scores)
-    return found.clamp_min(0) if bool(found.isfinite().all()) else entropy(p)  # a score of −∞ makes 0 · ∞
+def reduce(p: torch.Tensor, q: torch.Tensor | None, verdict: Verdict, scores: torch.Tensor | None = None) -> Reduced:
+    """Contrast rows ``p`` (k+1, V) with ``q`` (k, V); None: one-hot at the drafts. ``scores`` (k+1, V) where p is just
+    their softmax."""
+    k = p.shape[0] - 1
+    p_entropy, mean = (entropy(p), None) if scores is None else (None, torch.linalg.vecdot(p, scores))
+    ids = most_probable(p, HEAD)
+    if q is None or not k:
+        return Reduced(ids, p.gather(1, ids), p_entropy, mean)
+    tops = most_probable(q, HEAD)
+    ids = torch.cat((ids, torch.cat((tops, tops[-1:]))), 1)
+    return Reduced(ids, p.gather(1, ids), p_entropy, mean, q.gather(1, ids[:k]), entropy(q),
+                   torch.minimum(p[:k], q).sum(-1, dtype=torch.float64),
+                   q[verdict.accepted.clamp(max=k - 1), verdict.final])
 
 
-def reduce(p: torch.Tensor, q: torch.Tensor | None, drafts: torch.Tensor, final: torch.Tensor,
-           scores: torch.Tensor | None = None) -> Reduced:
-    """Contrast rows ``p`` (k+1, V) with ``q`` (k, V); None: one-hot at ``drafts`` (k,). ``final``: 0-d token.
-    ``scores`` (k+1, V) where p is just their softmax."""
-    rows, k = p.shape[0], drafts.shape[0]
-    own = torch.cat((drafts, final.reshape(1)))[:, None]  # each row's own token: its draft, or the last row's final
-    parts = [most_probable(p, HEAD), own, final.expand(rows, 1)]
-    if q is not None and k:
-        tops = most_probable(q, HEAD)
-        parts.append(torch.cat((tops, tops[-1:])))
-    ids = torch.cat(parts, 1)
-    p_at = p.gather(1, ids)
-    if scores is not None and p.device.type == "cpu":  # elsewhere its test would be a synchronisation
-        p_entropy = softmax_entropy(scores, p, ids[:, 0])
-    else:
-        p_entropy = entropy(p)
-    none = p.new_zeros(rows)
-    if q is None:
-        q_at = (ids[:k] == drafts[:, None]).to(p.dtype)
-        return Reduced(ids, p_at, q_at, torch.stack((p_entropy, none)), p_at[:k].gather(1, _column(ids[:k], drafts))
-                       .squeeze(1).double())
-    q_entropy = torch.cat((entropy(q), none[:1]))
-    overlap = torch.minimum(p[:k], q).sum(-1, dtype=torch.float64)
-    return Reduced(ids, p_at, q.gather(1, ids[:k]), torch.stack((p_entropy, q_entropy)), overlap)
+def softmax_entropy(found: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+    """(R,) nats: ln Z − Σ p·score, where ln Z follows from the best token, whose score ``top`` is ln p + ln Z. NaN
+    where a score is −∞, which makes 0 · ∞."""
+    with np.errstate(invalid="ignore"):
+        log_z = found["top"] - np.log(found["p"][:, 0], dtype=np.float64)
+        return np.maximum(log_z - found["mean_score"], 0.0)  # type: ignore[no-any-return]
 
 
-def _column(ids: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-    """(k, 1): a column of each row of ``ids`` that holds its token."""
-    return (ids == tokens[:, None]).to(torch.uint8).argmax(1, keepdim=True)
-
-
-def contrasts(ids: NDArray[Any], p: NDArray[Any], q: NDArray[Any], entropies: NDArray[Any],
-              overlap: NDArray[Any]) -> tuple[Contrast, ...]:
-    """The host half: :meth:`Reduced.tensors`, fetched, as one :class:`Contrast` a row."""
+def contrasts(found: Mapping[str, NDArray[Any]], p_entropy: NDArray[Any]) -> tuple[Contrast, ...]:
+    """The host half: one :class:`Contrast` a row of :meth:`Reduced.named`, to which the round's own tokens are added:
+    ``drafts``, ``p_draft``, ``q_draft`` (k,) and ``accepted``, ``final``, ``p_final``. With a one-hot q, rows whose own
+    tokens are among the most probable, nearly all, are views of one array."""
+    ids, p, q, drafts = found["ids"].astype(np.int32), found["p"], found.get("q"), found["drafts"]
+    for array in (ids, p):
+        array.setflags(write=False)
+    k, accepted, final = len(drafts), int(found["accepted"]), int(found["final"])
+    missing = (ids[:k] != drafts[:, None]).all(1)
+    in_p = p.sum(1, dtype=np.float64)
     out = []
-    for row in range(len(ids)):
-        unique, first = np.unique(ids[row], return_index=True)
-        order = np.lexsort((unique, -p[row, first]))
-        first = first[order]
-        has_q = row < len(q)
+    for row in range(k + 1):
+        more: list[tuple[int, float, float]] = []
+        if row < k and missing[row]:
+            more.append((int(drafts[row]), float(found["p_draft"][row]), float(found["q_draft"][row])))
+        if row == accepted and final not in ids[row]:
+            more.append((final, float(found["p_final"]), float(found.get("q_final", 0.0))))
+        row_ids, row_p, row_q, sum_p = ids[row], p[row], _NO_Q, in_p[row]
+        if q is not None or more:
+            row_ids, row_p, at = _union(row_ids, row_p, more)
+            sum_p = row_p.sum(dtype=np.float64)
+        if row < k and q is not None:
+            row_q = _sealed(np.append(q[row], [x for _, _, x in more]).astype(np.float32)[at])
+        elif row < k:
+            row_q = _sealed((row_ids == drafts[row]).astype(np.float32))
         out.append(Contrast(
-            ids=_sealed(ids[row, first], np.int32), p=_sealed(p[row, first], np.float32),
-            q=_sealed(q[row, first], np.float32) if has_q else _NO_Q,
-            p_rest=max(0.0, 1.0 - float(p[row, first].sum(dtype=np.float64))),
-            q_rest=max(0.0, 1.0 - float(q[row, first].sum(dtype=np.float64))) if has_q else 0.0,
-            p_entropy=float(entropies[0, row]), q_entropy=float(entropies[1, row]),
-            overlap=float(overlap[row]) if has_q else None))
+            ids=row_ids, p=row_p, q=row_q, p_rest=max(0.0, 1.0 - float(sum_p)),
+            q_rest=max(0.0, 1.0 - float(row_q.sum(dtype=np.float64))) if q is not None and row < k else 0.0,
+            p_entropy=float(p_entropy[row]),
+            q_entropy=float(found["q_entropy"][row]) if q is not None and row < k else 0.0,
+            overlap=float(found["p_draft" if q is None else "overlap"][row]) if row < k else None))
     return tuple(out)
 
 
-def _sealed(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    out = array.astype(dtype)
-    out.setflags(write=False)
-    return out
+def _union(ids: NDArray[np.int32], p: NDArray[np.float32], more: Sequence[tuple[int, float, float]]
+           ) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.intp]]:
+    """Each token once, by falling p (ties: lower id), with its p; and where it stood."""
+    ids = np.append(ids, [token for token, _, _ in more]).astype(np.int32)
+    p = np.append(p, [x for _, x, _ in more]).astype(np.float32)
+    order = np.lexsort((ids, -p))
+    once = np.ones(len(order), dtype=np.bool_)
+    once[1:] = ids[order[1:]] != ids[order[:-1]]
+    at = order[once]
+    return _sealed(ids[at]), _sealed(p[at]), at
+
+
+def _sealed(array: NDArray[Any]) -> NDArray[Any]:
+    array.setflags(write=False)
+    return array
 
 
 _weights: dict[tuple[torch.device, int], torch.Tensor] = {}

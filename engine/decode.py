@@ -30,9 +30,10 @@ def never() -> bool:
 
 
 def decode(target: Runner, drafter: Drafter, seq: Transcript, judge: Judge, log: Scribe, settings: RunSettings,
-           gamma: int, by_record: Callable[[], bool] = never) -> Iterator[Record]:
+           gamma: int, by_record: Callable[[], bool] = never,
+           draws_of: Callable[[int, int], RoundDraws] = RoundDraws) -> Iterator[Record]:
     """Decode until ``seq`` ends. ``by_record()``: is a person stepping token by token? Then each draft is read back
-    as it is made, at the price of a synchronisation."""
+    as it is made, at the price of a synchronisation. ``draws_of(seed, start)``: the draws of one round."""
     prompt = seq.tokens[:-1]  # the newest token's keys and values are always computed by the next round
     watch = target.stopwatch()
     begin = watch.mark()
@@ -46,7 +47,7 @@ def decode(target: Runner, drafter: Drafter, seq: Transcript, judge: Judge, log:
 
     while not seq.ended:
         start, watch = len(seq), target.stopwatch()
-        draws = RoundDraws(settings.seed, start)
+        draws = draws_of(settings.seed, start)
 
         # Draft
         drafts: list[Draft] = []

@@ -18,11 +18,12 @@ from transformers.cache_utils import Cache, CacheLayerMixin
 
 from engine.errors import CacheError
 
-FIRST_BUCKET = 512
+FIRST_BUCKET = 256
+"""Attention runs over every slot, used or not: 512 of them cost a short run 2 to 4 % more a forward."""
 
 
 def bucket(tokens: int) -> int:
-    """Slots allocated for this many tokens: 512, 1024, 2048, …"""
+    """Slots allocated for this many tokens: 256, 512, 1024, …"""
     slots = FIRST_BUCKET
     while slots < tokens:
         slots *= 2

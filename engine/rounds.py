@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +11,21 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from engine.contrast import contrasts, digests, reduce
+from engine.contrast import contrasts, digests, entropy, reduce, softmax_entropy
 from engine.drafters.base import Draft, RoundDraws
 from engine.errors import NumericsError
 from engine.records import Contrast
 from engine.runner import Runner, Stopwatch, as_ids, fetch
 from engine.sampling import Seen, Warper, best, runner_up
 from engine.settings import RunSettings
-from engine.verify import judge_greedy, judge_sampled
+from engine.verify import Verdict, judge_greedy, judge_sampled
+
+SampledRule = Callable[
+    [torch.Tensor, torch.Tensor | None, torch.Tensor, torch.Tensor, torch.Tensor], Verdict]
+"""p, q, drafts, accept draws, final draws: see :func:`engine.verify.judge_sampled`."""
+
+GreedyRule = Callable[[torch.Tensor, torch.Tensor, torch.Tensor | None, torch.Tensor], Verdict]
+"""Winners, p, q, drafts: see :func:`engine.verify.judge_greedy`."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,10 @@ class Facts:
 
 class Judge:
     """Judges the rounds of one run: the same warper for every row, and the tokens seen so far if a penalty wants
-    them."""
+    them. ``sampled`` and ``greedily`` are the rules; a proof puts others in their place."""
+
+    sampled: SampledRule = staticmethod(judge_sampled)
+    greedily: GreedyRule = staticmethod(judge_greedy)
 
     def __init__(self, target: Runner, settings: RunSettings, name: str) -> None:
         self.name = name
@@ -74,42 +84,46 @@ class Judge:
         q = None if not drafts or drafts[0].q is None else torch.stack([_whole(d, len(logits[0])) for d in drafts])
         scores = self.warper.scores(logits, self.seen.rows(list(tokens)) if self.seen else None)
         greedy, detail = self.warper.greedy, self.settings.detail
+        winners = best(scores)
         p = self.warper.distribution(scores)
         if greedy:
             accept_draws: list[float | None] = [None] * k
-            verdict = judge_greedy(scores, p, q, tokens)
+            verdict = self.greedily(winners, p, q, tokens)
         else:
             accept_draws = [draws.accept(i) for i in range(k)]
             final_draws = [draws.final(i) for i in range(k + 1)]
-            verdict = judge_sampled(p, q, tokens, _floats(accept_draws, device), _floats(final_draws, device))
-        winners = best(scores)
+            verdict = self.sampled(p, q, tokens, _floats(accept_draws, device), _floats(final_draws, device))
         top = scores.gather(1, winners[:, None])[:, 0]
         reduced_at = watch.mark()
-        found = {"drafts": tokens, "p": verdict.p, "q": verdict.q, "accepted": verdict.accepted,
-                 "final": verdict.final, "final_p": p[verdict.accepted, verdict.final], "mass": verdict.mass,
+        found = {"drafts": tokens, "p_draft": verdict.p, "q_draft": verdict.q, "accepted": verdict.accepted,
+                 "final": verdict.final, "p_final": p[verdict.accepted, verdict.final], "mass": verdict.mass,
                  "best": winners, "top": top}
-        reduced = reduce(p, q, tokens, verdict.final, scores if greedy else None) if detail else None
-        if reduced:
-            found |= {"second": runner_up(scores, winners), "digests": digests(logits)}
-        extra = reduced.tensors() if reduced else ()
+        if detail:
+            reduced = reduce(p, q, verdict, scores if greedy else None)
+            second = runner_up(scores, winners, reduced.ids if greedy else None)
+            found |= {**reduced.named(), "second": second, "digests": digests(logits)}
         reduced_by = watch.mark()  # before the transfer: it has surely passed once that is done
-        values = fetch(*found.values(), *extra)
-        host = dict(zip(found, values, strict=False))
+        host = dict(zip(found, fetch(*found.values()), strict=True))
         began = time.perf_counter()
-        rows = contrasts(*values[len(found):]) if reduced else ()
+        rows = contrasts(host, self._entropies(host, p)) if detail else ()
         host_seconds = time.perf_counter() - began
         self._check(host["top"], host["mass"], draws.start)
         accepted = int(host["accepted"])
         return Facts(
-            drafts=host["drafts"].tolist(), p=host["p"].tolist(), q=host["q"].tolist(), accepted=accepted,
-            final=int(host["final"]), final_p=float(host["final_p"]), mass=float(host["mass"]),
+            drafts=host["drafts"].tolist(), p=host["p_draft"].tolist(), q=host["q_draft"].tolist(), accepted=accepted,
+            final=int(host["final"]), final_p=float(host["p_final"]), mass=float(host["mass"]),
             best=host["best"].tolist(),
             rows=rows,
-            gaps=_gaps(host["top"], host["second"]) if reduced else [],
-            digests=host["digests"].tolist() if reduced else [],
+            gaps=_gaps(host["top"], host["second"]) if detail else [],
+            digests=host["digests"].tolist() if detail else [],
             accept_draws=accept_draws, final_draw=None if greedy else draws.final(accepted),
             judge_seconds=watch.between(begin, reduced_at),
             record_seconds=watch.between(reduced_at, reduced_by) + host_seconds)
+
+    def _entropies(self, host: Mapping[str, NDArray[Any]], p: torch.Tensor) -> NDArray[Any]:
+        """(k+1,) nats."""
+        found = softmax_entropy(host) if "mean_score" in host else host["p_entropy"]
+        return found if np.isfinite(found).all() else entropy(p).cpu().numpy()
 
     def _check(self, top: NDArray[Any], mass: NDArray[Any], start: int) -> None:
         bad = np.flatnonzero(~np.isfinite(top))

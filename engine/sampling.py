@@ -7,6 +7,8 @@ keeps the dtype it is given: float32 in a run, float64 in a proof.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import torch
 
 from engine.settings import Sampling
@@ -97,21 +99,26 @@ def most_probable(p: torch.Tensor, count: int, *, lower_first: bool = True) -> t
     # The ``count`` most probable tokens lie in the ``count`` chunks with the most probable best tokens (equal ones: the
     # lower chunk), so two short searches find what one over the whole vocabulary would.
     chunks = p.reshape(*p.shape[:-1], -1, CHUNK)
-    where = torch.topk(_keys(chunks.amax(-1), True), count).indices.sort(-1).values
-    few = chunks.gather(-2, where[..., None].expand(*where.shape, CHUNK)).flatten(-2)
-    index = torch.topk(_keys(few, True), count).indices
-    return where.gather(-1, index // CHUNK) * CHUNK + index % CHUNK
+    where = torch.topk(_keys(chunks.amax(-1), True), count).indices[..., None]
+    few = chunks.gather(-2, where.expand(*where.shape[:-1], CHUNK))
+    ties = _ties(CHUNK, p.device, True) + (size - CHUNK * (where + 1))  # size − 1 − id
+    keys = torch.add(ties, few.view(torch.int32), alpha=1 << 32)
+    return size - 1 - (torch.topk(keys.flatten(-2), count).values & 0xFFFFFFFF)
 
 
 def _keys(p: torch.Tensor, lower_first: bool) -> torch.Tensor:
     """One int64 a probability, ordered alike, without ties (which ``topk`` leaves open).
 
-    A non-negative float32's bits rise with its value; they go above the id, counted down if lower ids are to come
-    first.
+    A non-negative float32's bits rise with its value (no probability is −0); they go above the id, counted down if
+    lower ids are to come first.
     """
-    ids = torch.arange(p.shape[-1], device=p.device)
-    tie = p.shape[-1] - 1 - ids if lower_first else ids
-    return torch.add(tie, (p + 0.0).view(torch.int32), alpha=1 << 32)  # + 0.0 turns −0 into 0
+    return torch.add(_ties(p.shape[-1], p.device, lower_first), p.view(torch.int32), alpha=1 << 32)
+
+
+@lru_cache(maxsize=16)
+def _ties(size: int, device: torch.device, lower_first: bool) -> torch.Tensor:
+    ids = torch.arange(size, device=device)
+    return size - 1 - ids if lower_first else ids
 
 
 def choose(weights: torch.Tensor, u: torch.Tensor | float) -> torch.Tensor:
@@ -142,8 +149,11 @@ def best(scores: torch.Tensor) -> torch.Tensor:
     return where * CHUNK + chunks[torch.arange(len(scores), device=scores.device), where].argmax(-1)
 
 
-def runner_up(scores: torch.Tensor, winners: torch.Tensor) -> torch.Tensor:
-    """(R,) the largest score besides each row's winner (R,); −inf where there is no other token."""
+def runner_up(scores: torch.Tensor, winners: torch.Tensor, tops: torch.Tensor | None = None) -> torch.Tensor:
+    """(R,) the largest score besides each row's winner (R,); −inf where there is no other token. ``tops`` (R, n):
+    tokens known to be no worse than all others, which spares the search."""
+    if tops is not None:
+        return scores.gather(1, tops).masked_fill(tops == winners[:, None], -torch.inf).amax(-1)
     rows = torch.arange(len(scores), device=scores.device)
     size = CHUNK if scores.shape[-1] % CHUNK == 0 else scores.shape[-1]
     chunks = scores.reshape(len(scores), -1, size)

@@ -46,10 +46,10 @@ class Scribe:
         return self._new_words(np.concatenate([row.ids for row in rows])) if rows else iter(())
 
     def _new_words(self, ids: NDArray[np.integer]) -> Iterator[Record]:
-        new = np.unique(ids[~self._known[ids]])
+        new = ids[~self._known[ids]]
         if len(new):
             self._known[new] = True
-            yield Vocabulary(run=self.run, lane=self.lane, texts={int(i): self.texts[i] for i in new})
+            yield Vocabulary(run=self.run, lane=self.lane, texts={i: self.texts[i] for i in sorted(set(new.tolist()))})
 
     def prefilled(self, tokens: int, target_seconds: float, drafter_seconds: float) -> Record:
         return self._kept(Prefilled(run=self.run, lane=self.lane, tokens=tokens, target_seconds=target_seconds,

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import torch
 
-from engine.sampling import best, choose
+from engine.sampling import choose
 
 
 @dataclass(frozen=True)
@@ -77,13 +77,13 @@ def judge_sampled(p: torch.Tensor, q: torch.Tensor | None, drafts: torch.Tensor,
     return Verdict(accepted, passed, final, mass, p_draft, q_draft)
 
 
-def judge_greedy(scores: torch.Tensor, p: torch.Tensor, q: torch.Tensor | None, drafts: torch.Tensor) -> Verdict:
+def judge_greedy(winners: torch.Tensor, p: torch.Tensor, q: torch.Tensor | None, drafts: torch.Tensor) -> Verdict:
     """Greedy: accept while the draft is the target's argmax; the final token is the target's argmax.
 
-    ``scores`` (k+1, V) decide; ``p`` and ``q`` (softmax at temperature 1) are only read for showing.
+    ``winners`` (k+1,) int64, each row's argmax (:func:`engine.sampling.best`), decide; ``p`` and ``q`` (softmax at
+    temperature 1) are only read for showing.
     """
     k = drafts.shape[0]
-    winners = best(scores)
     passed = drafts == winners[:k]
     accepted = leading(passed)
     at = torch.arange(k, device=p.device)

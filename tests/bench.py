@@ -12,7 +12,8 @@ import argparse
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import torch
@@ -20,8 +21,8 @@ from transformers import AutoModelForCausalLM
 
 from engine import models
 from engine.models import Model
-from engine.race import machine
-from engine.records import Totals
+from engine.race import LanePlan, machine, race
+from engine.records import Committed, Prefilled, Totals
 from engine.settings import DrafterSettings, RunSettings
 from tests.engine.support import lanes
 from tests.prompts import PROMPTS, Prompt
@@ -37,6 +38,7 @@ def speed(prompts: Sequence[Prompt], tokens: int, repeats: int) -> None:
     committed: dict[tuple[str, str], int] = defaultdict(int)
     totals: dict[tuple[str, str], list[Totals]] = defaultdict(list)
     ratios: dict[str, list[float]] = defaultdict(list)
+    agreed: dict[str, int] = defaultdict(int)
     for _ in range(repeats):
         for prompt in prompts:
             ids = target.encode(prompt.text, chat=True)
@@ -50,16 +52,26 @@ def speed(prompts: Sequence[Prompt], tokens: int, repeats: int) -> None:
             pace = [r.finished.totals.decode_seconds / r.finished.totals.committed for r in runs]
             ratios[prompt.kind].append(pace[0] / pace[1])
             for name, extra in (("generate", {}), ("generate, lookup", {"prompt_lookup_num_tokens": 10})):
-                seconds, count = timed_generate(theirs, ids, tokens, extra)
+                seconds, new = timed_generate(theirs, ids, tokens, extra)
                 spent[prompt.kind, name] += seconds
-                committed[prompt.kind, name] += count
+                committed[prompt.kind, name] += len(new)
+                if extra and new == runs[1].tokens:
+                    spent[prompt.kind, "same, theirs"] += seconds
+                    spent[prompt.kind, "same, ours"] += runs[1].finished.totals.total_seconds
+                    agreed[prompt.kind] += 1
     print(f"\nspeed: SmolLM2-135M-Instruct, bfloat16, greedy, {tokens} tokens at most, {repeats} times\n")
     print("| prompts | plain | prompt lookup | speed-up | each prompt | E[m] | α | generate() with lookup "
-          "against plain generate() | whole runs: ours against generate() with lookup |")
-    print("| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: |")
+          "against plain generate() | whole runs: ours against generate() with lookup, where its text is the same |")
+    print("| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | --- |")
     for kind in dict.fromkeys(p.kind for p in prompts):
         def pace(name: str, kind: str = kind) -> float:
             return spent[kind, name] / committed[kind, name.removesuffix(", whole")]
+
+        def same(kind: str) -> str:
+            if not agreed[kind]:
+                return "–"
+            return (f"{spent[kind, 'same, theirs'] / spent[kind, 'same, ours']:.2f}× "
+                    f"({agreed[kind]} of {len(ratios[kind])} runs)")
 
         fast = totals[kind, "ngram"]
         print(f"| {kind} | {1 / pace('plain'):.1f} tok/s | {1 / pace('ngram'):.1f} tok/s "
@@ -67,20 +79,20 @@ def speed(prompts: Sequence[Prompt], tokens: int, repeats: int) -> None:
               f"| {sum(t.committed for t in fast) / sum(t.rounds for t in fast):.2f} "
               f"| {sum(t.accepted for t in fast) / max(1, sum(t.tested for t in fast)):.2f} "
               f"| {pace('generate') / pace('generate, lookup'):.2f}× "
-              f"| {pace('generate, lookup') / pace('ngram, whole'):.2f}× |")
+              f"| {same(kind)} |")
     all_ours = sum(v for (_, name), v in spent.items() if name == "plain, whole")
     all_theirs = sum(v for (_, name), v in spent.items() if name == "generate")
     print(f"\nplain decoding, whole runs: generate() takes {all_theirs / all_ours:.2f} of our time")
 
 
-def timed_generate(model: Any, ids: Sequence[int], tokens: int, extra: dict[str, Any]) -> tuple[float, int]:
+def timed_generate(model: Any, ids: Sequence[int], tokens: int, extra: dict[str, Any]) -> tuple[float, list[int]]:
     """Seconds and new tokens of one greedy generate(), prefill included."""
     batch = torch.tensor([ids])
     begin = time.perf_counter()
     with torch.inference_mode():
         out = model.generate(batch, attention_mask=torch.ones_like(batch), do_sample=False, max_new_tokens=tokens,
                              pad_token_id=0, **extra)
-    return time.perf_counter() - begin, out.shape[1] - len(ids)
+    return time.perf_counter() - begin, out[0, len(ids):].tolist()
 
 
 def alternate(one: Callable[[], float], other: Callable[[], float], times: int) -> tuple[list[float], list[float]]:
@@ -93,26 +105,41 @@ def alternate(one: Callable[[], float], other: Callable[[], float], times: int) 
 
 
 def recording(repeats: int) -> None:
-    """Wall seconds a round, prefill aside and making all records included, with detail and without: plain decoding, and
-    prompt lookup on text to copy."""
+    """Wall seconds a round, making all records included, with detail and without: plain decoding, and prompt lookup on
+    text to copy. Both sides decode the same tokens and alternate by round."""
     target = models.load("builtin", dtype="bfloat16", device="cpu")
     ids = target.encode(PROMPTS[5].text, chat=True)
-    print("\nrecording: a round with p, q and digests recorded against one without")
+    print("\nrecording: a round with p, q and digests recorded against the same round without")
     for drafter in (PLAIN, NGRAM):
-        def a_round(detail: bool, drafter: DrafterSettings = drafter) -> float:
-            begin = time.perf_counter()
-            one = lanes(target, ids, [RunSettings(drafter=drafter, max_new_tokens=64, detail=detail)])[0]
-            totals = one.finished.totals
-            return (time.perf_counter() - begin - totals.prefill) / totals.rounds
+        spent: dict[bool, list[float]] = {True: [], False: []}
+        for _ in range(repeats):
+            sides = {detail: rounds_timed(target, ids, RunSettings(drafter=drafter, max_new_tokens=128, detail=detail))
+                     for detail in (True, False)}
+            for index in count():
+                pair = {detail: next(sides[detail], None) for detail in (index % 2 == 0, index % 2 == 1)}
+                for detail, seconds in pair.items():
+                    if seconds is not None:
+                        spent[detail].append(seconds)
+                if None in pair.values():
+                    break
+        pairs = sorted(a / b - 1 for a, b in zip(spent[True], spent[False], strict=True))
+        print(f"  {drafter.label}: {statistics.median(spent[True]) * 1e3:.1f} ms against "
+              f"{statistics.median(spent[False]) * 1e3:.1f} ms, median of {len(pairs)} pairs "
+              f"{statistics.median(pairs):+.1%} (middle half {pairs[len(pairs) // 4]:+.1%} to "
+              f"{pairs[len(pairs) * 3 // 4]:+.1%})")
 
-        a_round(True)
-        with_records, without = alternate(lambda f=a_round: f(True), lambda f=a_round: f(False), repeats * 4)
-        pairs = sorted(a / b - 1 for a, b in zip(with_records, without, strict=True))
-        inside = lanes(target, ids, [RunSettings(drafter=drafter, max_new_tokens=64)])[0].rounds
-        share = sum(r.seconds.record for r in inside) / sum(r.seconds.total for r in inside)
-        print(f"  {drafter.label}: {statistics.median(with_records) * 1e3:.1f} ms against "
-              f"{statistics.median(without) * 1e3:.1f} ms, median of pairs {statistics.median(pairs):+.1%} "
-              f"({pairs[0]:+.1%} to {pairs[-1]:+.1%}); measured inside the round {share:.1%}")
+
+def rounds_timed(target: Model, prompt: Sequence[int], settings: RunSettings) -> Iterator[float]:
+    """Wall seconds of each round of a run, from one commit to the next."""
+    records = race(target, prompt, [LanePlan("0", settings)], run="bench")
+    for record in records:
+        if isinstance(record, Prefilled):
+            break
+    while True:
+        begin = time.perf_counter()
+        if not any(isinstance(record, Committed) for record in records):
+            return
+        yield time.perf_counter() - begin
 
 
 def exact(repeats: int) -> None:

@@ -86,7 +86,7 @@ def test_the_built_in_model_can_be_reckoned_before_it_is_there(tmp_path: Path, m
     monkeypatch.setenv("SPECSCOPE_CACHE", str(tmp_path))
     plan = estimate("builtin", prompt_tokens=20, max_new_tokens=128, dtype="bfloat16", device="cpu")
     assert plan.weights == 2 * 134_515_008
-    assert plan.cache == 512 * 30 * 3 * 128 * 2
+    assert plan.cache == 256 * 30 * 3 * 128 * 2
     assert list(tmp_path.iterdir()) == []
 
 

@@ -109,7 +109,7 @@ def test_attention_is_softmax_of_masked_scores(groups: int) -> None:
 
 
 def test_slots_grow_and_keep_what_is_in() -> None:
-    assert [bucket(n) for n in (1, FIRST_BUCKET, FIRST_BUCKET + 1, 5000)] == [512, 512, 1024, 8192]
+    assert [bucket(n) for n in (1, FIRST_BUCKET, FIRST_BUCKET + 1, 5000)] == [256, 256, 512, 8192]
     runner, wide = Runner(target().hf), Runner(target().hf)
     wide.cache.reserve(2000)
     tokens = [(11 * i + 5) % VOCABULARY for i in range(40)]

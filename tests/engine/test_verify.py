@@ -9,6 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.sampling import best
 from engine.verify import judge_greedy, judge_sampled, leading, residual
 
 D = torch.float64
@@ -127,16 +128,16 @@ def test_greedy_accepts_by_argmax_not_by_ratio() -> None:  # pitfall 13
     scores = torch.tensor([[2.0, 1.9, 0.0], [0.0, 3.0, 0.0]])
     p = torch.softmax(scores, -1)
     q = torch.tensor([[0.01, 0.99, 0.0]])
-    verdict = judge_greedy(scores, p, q, torch.tensor([1]))
+    verdict = judge_greedy(best(scores), p, q, torch.tensor([1]))
     assert (int(verdict.accepted), int(verdict.final)) == (0, 0)
-    assert int(judge_greedy(scores, p, q, torch.tensor([0])).final) == 1
+    assert int(judge_greedy(best(scores), p, q, torch.tensor([0])).final) == 1
 
 
 def test_worked_greedy_example() -> None:
     """I | like green tea, where the target says: like, black."""
     like, green, tea, black = range(4)
     scores = torch.nn.functional.one_hot(torch.tensor([like, black, tea, tea]), 4).float()
-    verdict = judge_greedy(scores, torch.softmax(scores, -1), None, torch.tensor([like, green, tea]))
+    verdict = judge_greedy(best(scores), torch.softmax(scores, -1), None, torch.tensor([like, green, tea]))
     assert (int(verdict.accepted), int(verdict.final)) == (1, black)
 
 
