@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import count
 
+from engine.checks import cache_checks
 from engine.drafters.base import Draft, Drafter, RoundDraws
 from engine.records import Record, Timings
 from engine.rounds import Judge
@@ -35,6 +36,7 @@ def decode(target: Runner, drafter: Drafter, seq: Transcript, judge: Judge, log:
     """Decode until ``seq`` ends. ``by_record()``: is a person stepping token by token? Then each draft is read back
     as it is made, at the price of a synchronisation. ``draws_of(seed, start)``: the draws of one round."""
     prompt = seq.tokens[:-1]  # the newest token's keys and values are always computed by the next round
+    check = cache_checks(target, drafter)
     watch = target.stopwatch()
     begin = watch.mark()
     target.prefill(prompt)
@@ -85,6 +87,7 @@ def decode(target: Runner, drafter: Drafter, seq: Transcript, judge: Judge, log:
         judge.commit(tokens)
         target.cut(len(seq) - 1)
         drafter.cut(len(seq) - 1)
+        check(seq.tokens)
         tested = min(facts.accepted + 1, len(drafts), len(tokens))
         seconds = Timings(sum(watch.between(*s) for s in spans), watch.between(begin, verified), facts.judge_seconds,
                           facts.record_seconds, time.perf_counter() - began)

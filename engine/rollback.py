@@ -97,7 +97,7 @@ class Slots(Cache):  # type: ignore[misc]
     def filled(self, by: int) -> None:
         """A forward has written ``by`` tokens. Raises :class:`CacheError` if any layer in use disagrees."""
         self.length += by
-        self._check()
+        self.check()
 
     def cut(self, to: int) -> int:
         """Keep the first ``to`` tokens, forget the rest; returns how many were forgotten.
@@ -111,7 +111,7 @@ class Slots(Cache):  # type: ignore[misc]
             if layer.is_initialized:
                 layer.crop(-forgotten)
         self.length = to
-        self._check()
+        self.check()
         return forgotten
 
     @property
@@ -120,7 +120,8 @@ class Slots(Cache):  # type: ignore[misc]
         return sum(t.numel() * t.element_size() for layer in self.layers if layer.is_initialized
                    for t in (layer.keys, layer.values))
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raises :class:`CacheError` if any layer in use holds another number of tokens."""
         for index, layer in enumerate(self.layers):
             if layer.is_initialized and layer.length != self.length:
                 raise CacheError(f"Layer {index} of the cache holds {layer.length} tokens where {self.length} "

@@ -103,11 +103,21 @@ class Runner:
         self._takes_rows = "logits_to_keep" in inspect.signature(model.forward).parameters
         self._windows = _windows(text_config(model))
         self.forwards = 0
+        self._ids_kept: list[int] | None = None
 
     @property
     def length(self) -> int:
         """Tokens whose keys and values are in the cache."""
         return self.cache.length
+
+    @property
+    def ids(self) -> list[int] | None:
+        """The id in each slot, kept beside the cache since :meth:`remember` (see checks.py); None before that."""
+        return self._ids_kept
+
+    def remember(self) -> None:
+        """Keep ids from now on, with the cache still empty. Costs a synchronisation a forward."""
+        self._ids_kept = [] if not self.length else None
 
     def stopwatch(self) -> Stopwatch:
         return Stopwatch(self.device)
@@ -137,13 +147,18 @@ class Runner:
         ids = self._ids(list(tokens) + [0] * max(0, self.pad_to - real))
         logits = self._forward(ids, rows=0 if self.pad_to > 1 else rows, real=real)
         if self.pad_to > real:
-            self.cache.cut(self.length - (self.pad_to - real))
+            self._cut(self.length - (self.pad_to - real))
         first = real - rows if rows else 0
         return logits[first:real] if self.pad_to > 1 else logits
 
     def cut(self, to: int) -> int:
         """Forget all cached tokens behind the first ``to``; returns how many."""
-        return self.cache.cut(to) if to < self.length else 0
+        return self._cut(to) if to < self.length else 0
+
+    def _cut(self, to: int) -> int:
+        if self._ids_kept is not None:
+            del self._ids_kept[to:]
+        return self.cache.cut(to)
 
     def _ids(self, tokens: Sequence[int | torch.Tensor]) -> torch.Tensor:
         """(1, W) int64 on the model's device. Ints outside the embedding raise: they would read foreign memory."""
@@ -160,6 +175,8 @@ class Runner:
         logits = self._call(ids, positions, rows)
         self.cache.filled(width)
         self.forwards += 1
+        if self._ids_kept is not None:
+            self._ids_kept += ids[0].tolist()
         return logits
 
     def _call(self, ids: torch.Tensor, positions: torch.Tensor, rows: int) -> torch.Tensor:

@@ -47,6 +47,13 @@ class TableRunner(Runner):
     def length(self) -> int:
         return len(self.tokens)
 
+    @property
+    def ids(self) -> list[int]:
+        return self.tokens
+
+    def remember(self) -> None:
+        """Its cache is its ids."""
+
     def stopwatch(self) -> Stopwatch:
         return Stopwatch(self.device)
 
