@@ -122,20 +122,20 @@ def _ties(size: int, device: torch.device, lower_first: bool) -> torch.Tensor:
 
 
 def choose(weights: torch.Tensor, u: torch.Tensor | float) -> torch.Tensor:
-    """One token (0-d int64) by inverse CDF: the first whose cumulative weight exceeds u · Σ weights.
+    """One token (int64) a draw by inverse CDF: the first whose cumulative weight exceeds u · Σ weights.
 
-    ``weights`` (V,) needn't sum to 1; ``u`` in [0, 1). The order is the :data:`HEAD` largest by falling weight (ties:
-    lower id), then the rest by id. A token without weight is never chosen: its cumulative weight equals the one before
-    it. Sums are float64.
+    ``weights`` (V,) needn't sum to 1; ``u`` in [0, 1): one, for a 0-d token, or (N,). The order is the :data:`HEAD`
+    largest by falling weight (ties: lower id), then the rest by id. A token without weight is never chosen: its
+    cumulative weight equals the one before it. Sums are float64.
     """
     head = most_probable(weights, HEAD)
     exact = weights.double()
     rest = exact.index_fill(0, head, 0.0)
     cumulative = torch.cat((exact[head], rest)).cumsum(0)
     total = cumulative[-1]
-    index = torch.searchsorted(cumulative, (total * u).reshape(1), right=True)
-    last = torch.searchsorted(cumulative, total.reshape(1))  # u·total may round up to total: the last one with weight
-    index = torch.minimum(index, last).squeeze(0).clamp(max=cumulative.shape[0] - 1)  # NaN is found by the caller
+    index = torch.searchsorted(cumulative, total * u, right=True)
+    last = torch.searchsorted(cumulative, total)  # u·total may round up to total: the last one with weight
+    index = torch.minimum(index, last).clamp(max=cumulative.shape[0] - 1)  # NaN is found by the caller
     count = head.shape[0]
     return torch.where(index < count, head[index.clamp(max=count - 1)], index - count)
 

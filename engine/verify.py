@@ -44,6 +44,19 @@ def residual(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
     return (p - q).clamp_min(0)
 
 
+def accepts(p_draft: torch.Tensor, q_draft: torch.Tensor, draws: torch.Tensor) -> torch.Tensor:
+    """u·q(y) < p(y), for each draft: strict, so a token with p = 0 is never accepted, not even by u = 0."""
+    return (draws * q_draft < p_draft) & (q_draft > 0)
+
+
+def leftover(p: torch.Tensor, q: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The weights (V,) that a row's final token is drawn from, and their mass (0-d float64): the residual, or p where
+    p = q up to rounding leaves nothing. Nothing was drafted: q is all zeros."""
+    left = residual(p, q)
+    mass = left.sum(dtype=torch.float64)
+    return torch.where(mass > 0, left, p), mass
+
+
 def leading(passed: torch.Tensor) -> torch.Tensor:
     """How many are true before the first false."""
     return passed.long().cumprod(0).sum()
@@ -61,7 +74,7 @@ def judge_sampled(p: torch.Tensor, q: torch.Tensor | None, drafts: torch.Tensor,
     at = torch.arange(k, device=p.device)
     p_draft = p[at, drafts].double()
     q_draft = torch.ones_like(p_draft) if q is None else q[at, drafts].double()
-    passed = (accept_draws * q_draft < p_draft) & (q_draft > 0)  # strict: p = 0 is never accepted, not even by u = 0
+    passed = accepts(p_draft, q_draft, accept_draws)
     accepted = leading(passed)
 
     # The row behind the accepted drafts: p and q of the rejected draft, or p and nothing when all were accepted.
@@ -71,9 +84,8 @@ def judge_sampled(p: torch.Tensor, q: torch.Tensor | None, drafts: torch.Tensor,
         tested = accepted.clamp(max=k - 1)
         proposed = q[tested] if q is not None else q_row.scatter(0, drafts[tested].reshape(1), 1.0)
         q_row = torch.where(accepted < k, proposed, q_row)
-    left = residual(p_row, q_row)
-    mass = left.sum(dtype=torch.float64)
-    final = choose(torch.where(mass > 0, left, p_row), final_draws[accepted])  # p = q up to rounding leaves nothing
+    weights, mass = leftover(p_row, q_row)
+    final = choose(weights, final_draws[accepted])
     return Verdict(accepted, passed, final, mass, p_draft, q_draft)
 
 
