@@ -27,11 +27,6 @@ COMING = {
          "what-if: another draw, another γ, a branch beside the original"),
         ("step by record and by round, in Race", "hover a token for its p, q, overlap and draw",
          "every number of a run in its recording (Save recording)")),
-    "lab": Coming(
-        "Lab", "lab", "Measure what speculation gains, and prove that it changes nothing.",
-        ("the proof: exact enumeration and statistics, with wrong rules that must be caught",
-         "sweeps over γ, temperature and drafters", "where the gain ends: batches and break-even"),
-        ("several drafters against plain decoding at once, in Race", "the compare command, for tables")),
     "learn": Coming(
         "Learn", "learn", "Understand speculative decoding, one small step at a time.",
         ("lessons that run on the real model", "a playground for two distributions",

@@ -17,16 +17,20 @@ from app.engine_thread import EngineThread, Outbox, Workshop
 from app.frames import Frames
 from app.mishaps import details_of, explain
 from app.orders import (
+    Catalogue,
     Continue,
     Ended,
     Estimate,
     Estimated,
+    Examine,
+    Examined,
     Failed,
     GateOrder,
     Idle,
     Load,
     Loaded,
     Loading,
+    Observed,
     Pause,
     Paused,
     Quit,
@@ -35,6 +39,7 @@ from app.orders import (
     StepRecord,
     StepRound,
     Stop,
+    StopExamining,
 )
 from app.player import Player
 from app.setup import Setup
@@ -69,6 +74,8 @@ class Conductor(QObject):
     noticed = Signal(object)
     loaded = Signal(object)
     estimated = Signal(object)
+    found = Signal(object)
+    """What an examination reports."""
     frame = Signal()
     """Once a frame, after the records are in: repaint what is dirty."""
 
@@ -189,6 +196,14 @@ class Conductor(QObject):
     def cancel_loading(self) -> None:
         self._order_engine(Stop())
 
+    @property
+    def decoding(self) -> bool:
+        """A race has the engine: an examination would hold it up."""
+        return self.live and self.phase in ("preparing", "running")
+
+    def examine(self, order: Examine | StopExamining) -> None:
+        self._order_engine(order)
+
     # --- the end ------------------------------------------------------------------------------------------------------
 
     def begin_quit(self) -> None:
@@ -266,10 +281,16 @@ class Conductor(QObject):
             case Idle():
                 self.loading = None
                 self.changed.emit()
+            case Catalogue() | Observed():
+                self.found.emit(report)
+            case Examined():
+                self.loading = None
+                self.found.emit(report)
+                self.changed.emit()
 
     # --- helpers ------------------------------------------------------------------------------------------------------
 
-    def _order_engine(self, order: Load | Estimate | Race | GateOrder | Stop) -> None:
+    def _order_engine(self, order: Load | Estimate | Race | Examine | StopExamining | GateOrder | Stop) -> None:
         if self._quitting:
             return
         if not self._thread_started:

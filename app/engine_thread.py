@@ -20,6 +20,8 @@ from app.orders import (
     Ended,
     Estimate,
     Estimated,
+    Examine,
+    Examined,
     Failed,
     Idle,
     Load,
@@ -34,6 +36,7 @@ from app.orders import (
     StepRecord,
     StepRound,
     Stop,
+    StopExamining,
 )
 from engine.errors import Cancelled
 from engine.records import Committed, Record, RunFinished, StopReason, Totals
@@ -44,7 +47,8 @@ SWITCH_SECONDS = 0.001
 Outbox = deque[Record | Report]
 _Tell = Callable[[Loading], None]
 _Cancelled = Callable[[], bool]
-_GATE_ORDERS = (Continue, Pause, StepRecord, StepRound)
+_URGENT = (Race, Continue, StepRecord, StepRound, Stop, Quit)
+"""What an examination makes way for."""
 
 
 class Workshop(Protocol):
@@ -56,6 +60,8 @@ class Workshop(Protocol):
              ) -> Iterator[Record | Report]: ...
 
     def estimate(self, order: Estimate) -> Estimated: ...
+
+    def examine(self, order: Examine, tell: _Tell, cancelled: _Cancelled) -> Iterator[Report]: ...
 
 
 class _Unfinished:
@@ -112,7 +118,7 @@ class EngineThread:
         while True:
             order = self._next_order()
             try:
-                if workshop is None and isinstance(order, (Load, Race, Estimate)):
+                if workshop is None and isinstance(order, (Load, Race, Estimate, Examine)):
                     workshop = self._make_workshop()
                 if workshop is not None:
                     self._obey(order, workshop)
@@ -131,6 +137,8 @@ class EngineThread:
                 self._race(order, workshop)
             case Estimate() if not self._superseded(order):
                 self._report(workshop.estimate(order))
+            case Examine():
+                self._examine(order, workshop)
             case _:
                 pass  # a gate order that comes after the run's end
 
@@ -141,7 +149,7 @@ class EngineThread:
         try:
             records = workshop.race(order, self._report, self._cancelled, gate.by_record)
             try:
-                while not (stopped := not self._may_go_on(gate, order.run)):
+                while not (stopped := not self._may_go_on(gate, order.run, workshop)):
                     record = next(records, None)
                     if record is None:
                         break
@@ -168,7 +176,7 @@ class EngineThread:
             self._waiting.append(self._postponed)
             self._postponed = None
 
-    def _may_go_on(self, gate: Gate, run: str) -> bool:
+    def _may_go_on(self, gate: Gate, run: str, workshop: Workshop) -> bool:
         """Attend to the orders that concern a run under way, waiting while the gate is shut. False: end the run."""
         self._collect()
         while self._waiting or not gate.is_open:
@@ -184,7 +192,35 @@ class EngineThread:
                 return False
             elif isinstance(order, Estimate):
                 self._postponed = order  # answered after the run: it must not cost the race any time
+            elif isinstance(order, Examine):
+                self._examine(order, workshop)  # clocks count only the lanes' own compute, so the race can wait
         return True
+
+    def _examine(self, order: Examine, workshop: Workshop) -> None:
+        """Until it is done, or told to stop, or something is ordered that needs the thread more."""
+        def cancelled() -> bool:
+            self._collect()
+            return any(isinstance(later, _URGENT) or later == StopExamining(order.id) for later in self._waiting)
+
+        end = Examined(order.id)
+        try:
+            events = workshop.examine(order, self._report, cancelled)
+            try:
+                while not cancelled():
+                    report = next(events, None)
+                    if report is None:
+                        break
+                    self._report(report)
+                else:
+                    end = Examined(order.id, stopped=True)
+            finally:
+                if close := getattr(events, "close", None):
+                    close()
+        except Cancelled:
+            end = Examined(order.id, stopped=True)
+        except Exception as error:
+            end = Examined(order.id, sentence=explain(error), details=details_of(error))
+        self._report(end)
 
     def _next_order(self) -> Order:
         return self._waiting.popleft() if self._waiting else self._inbox.get()

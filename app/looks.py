@@ -48,6 +48,12 @@ QCheckBox:focus { color: @text; }
 #palette QTreeWidget::item { height: {30}px; padding: 0 {10}px; color: @text; }
 #palette QTreeWidget::item:disabled { color: @dim; }
 #palette QTreeWidget::item:selected { background: @selection; color: @selection_text; }
+#checks { background: transparent; color: @text; }
+#checks::item { padding: {5}px {6}px; border: none; }
+#checks::item:hover { background: @hover; }
+#checks::item:selected { background: @selection; color: @selection_text; }
+#checks QHeaderView { background: transparent; }
+#checks QHeaderView::section { background: transparent; color: @dim; border: none; padding: {4}px {6}px; }
 #comingTitle { font-size: {26}px; font-weight: 600; color: @strong; }
 #comingLead { font-size: {15}px; color: @text; }
 #comingItem { font-size: {14}px; color: @dim; }

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.proof.report import Event
 from engine.records import Exactness, TargetInfo
-from engine.settings import RunSettings
+from engine.settings import DrafterSettings, RunSettings
 
 # --- orders: window -> engine thread ----------------------------------------------------------------------------------
 
@@ -89,8 +90,56 @@ class Quit:
     """End everything and leave the thread."""
 
 
+Source = Literal["two tokens", "quiz", "layer-skip", "ngram"]
+"""What an experiment is tried on: a blackboard example, or the model with one of its drafters."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Draw the first token again and again under a rule, and count."""
+
+    source: Source
+    rule: str
+    samples: int
+    target: ModelChoice = ModelChoice()
+    prompt: str = ""
+    chat: bool = True
+    seed: int = 0
+
+    @property
+    def drafter(self) -> DrafterSettings | None:
+        """None: no model is needed."""
+        return DrafterSettings(kind=self.source) if self.source in ("layer-skip", "ngram") else None
+
+
+@dataclass(frozen=True)
+class Proving:
+    """All checks of the engine. ``target`` None: those that need no model."""
+
+    target: ModelChoice | None
+    quick: bool = True
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Which rules can be tried? Answered with :class:`Catalogue`; asked because they come with torch."""
+
+
+@dataclass(frozen=True)
+class Examine:
+    """Try, prove or look up. Given in the middle of a race, the race waits for it."""
+
+    id: str
+    what: Trial | Proving | Rules
+
+
+@dataclass(frozen=True)
+class StopExamining:
+    id: str
+
+
 GateOrder = Continue | Pause | StepRecord | StepRound
-Order = Load | Estimate | Race | GateOrder | Stop | Quit
+Order = Load | Estimate | Race | Examine | StopExamining | GateOrder | Stop | Quit
 
 # --- reports: engine thread -> window ---------------------------------------------------------------------------------
 
@@ -151,4 +200,41 @@ class Idle:
     """A load was cancelled or is over; the thread waits for orders."""
 
 
-Report = Loading | Loaded | Estimated | Paused | Ended | Failed | Idle
+@dataclass(frozen=True)
+class Rule:
+    """A way to judge drafts that can be tried."""
+
+    name: str
+    title: str
+    about: str
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    id: str
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One event of an examination."""
+
+    id: str
+    event: Event
+    by_chance: float = 0.0
+    """For a sample: the total variation that a right rule shows on average after so many."""
+
+
+@dataclass(frozen=True)
+class Examined:
+    """The examination is over; nothing of it follows."""
+
+    id: str
+    stopped: bool = False
+    sentence: str = ""
+    """Why it failed; empty: it didn't."""
+    details: str = ""
+
+
+Finding = Catalogue | Observed | Examined
+Report = Loading | Loaded | Estimated | Paused | Ended | Failed | Idle | Finding

@@ -24,6 +24,7 @@ from app.coming import COMING, ComingView
 from app.conductor import Conductor, Notice
 from app.engine_thread import Workshop
 from app.form import Form
+from app.lab_view import LabView
 from app.looks import window_sheet
 from app.mishaps import details_of, explain
 from app.notice_bar import NoticeBar
@@ -71,10 +72,11 @@ class Window(QMainWindow):
         self.conductor = Conductor(self.store, make_workshop, self)
         self.form = Form(self.theme)
         self.race = RaceView(self.store, self.theme)
+        self.lab = LabView(self.store, self.conductor, self.theme, lambda: (self.form.setup, self.form.trusted))
         self.notice = NoticeBar(self.theme)
         self.actions_list = Actions(declare(self), self, lambda icon: self.theme.icon(icon))
         self.top_bar = TopBar(self.theme, self.actions_list)
-        self._coming = [ComingView(self.theme, COMING[name]) for name in PERSPECTIVES if name in COMING]
+        self._coming = {name: ComingView(self.theme, coming) for name, coming in COMING.items()}
         self._build()
         self._connect()
         self._restore()
@@ -160,7 +162,14 @@ class Window(QMainWindow):
         self.perspective = name
         self._pages.setCurrentIndex(PERSPECTIVES.index(name))
         self._place_notice()
+        if name == "lab":
+            self.lab.opened()
         self.actions_list.refresh()
+
+    def in_lab(self, act: Callable[[], object]) -> None:
+        """Do it where it is seen."""
+        self.show_perspective("lab")
+        act()
 
     def toggle_form(self) -> None:
         self.form_shown = not self.form_shown
@@ -248,9 +257,10 @@ class Window(QMainWindow):
         self._split.setSizes([290, 1300])
         self.form.setMinimumWidth(280)
         self._pages = QStackedWidget()
-        self._pages.addWidget(self._split)
-        for view in self._coming:
-            self._pages.addWidget(view)
+        built = {"race": self._split, "lab": self.lab}
+        for name in PERSPECTIVES:
+            self._pages.addWidget(built.get(name) or self._coming[name])
+        for view in self._coming.values():
             view.to_race.connect(lambda: self.show_perspective("race"))
         body = QWidget()
         self._column = column = QVBoxLayout(body)
@@ -285,6 +295,7 @@ class Window(QMainWindow):
         self.race.run_wanted.connect(self.run_or_continue)
         self.race.activity.cancelled.connect(self.conductor.cancel_loading)
         self.race.recording_bar.replay_wanted.connect(self.conductor.replay)
+        self.lab.examiner.changed.connect(self.actions_list.refresh)
 
     def _on_frame(self) -> None:
         started = self._started
@@ -293,6 +304,7 @@ class Window(QMainWindow):
             self.top_bar.show_target(started[0].target, started[0].exactness, started[0].machine)
             self._on_change()
         self.race.refresh()
+        self.lab.refresh()
 
     def _on_form(self) -> None:
         if not self.form.problem:
@@ -339,7 +351,8 @@ class Window(QMainWindow):
         self.form.set_theme(theme)
         self.race.set_theme(theme)
         self.notice.set_theme(theme)
-        for view in self._coming:
+        self.lab.set_theme(theme)
+        for view in self._coming.values():
             view.set_theme(theme)
         self.actions_list.reload_icons()
 

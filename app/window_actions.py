@@ -57,6 +57,7 @@ def declare(window: Window) -> tuple[Action, ...]:
                tip="A table of all lanes' figures, and their texts, to the clipboard",
                enabled_when=lambda: window.has_records, keywords=("clipboard", "export table", "figures")),
         Action("file.quit", "Quit", window.close, "File", "Ctrl+Q", keywords=("exit", "close", "leave")),
+        *_lab(window),
         *perspectives,
         Action("view.form", "Form", window.toggle_form, "View", "Ctrl+B", tip="Show or hide the form on the left",
                checked_when=lambda: window.form_shown, keywords=("sidebar", "settings", "options", "panel")),
@@ -79,4 +80,38 @@ def declare(window: Window) -> tuple[Action, ...]:
         Action("help.shortcuts", "Keyboard shortcuts", window.open_shortcuts, "Help", "F1", icon="info",
                keywords=("keys", "hotkeys", "help")),
         Action("help.about", "About SpecScope", window.show_about, "Help", keywords=("version", "license", "licence")),
+    )
+
+
+def _lab(window: Window) -> tuple[Action, ...]:
+    lab = window.lab
+
+    def may_start() -> bool:
+        return lab.may_start
+
+    return (
+        Action("lab.run", "Run the experiment", lambda: window.in_lab(lab.run), "Lab", "Ctrl+Shift+Return", icon="lab",
+               tip="Draw the first token again and again under the rule chosen in the Lab, and count",
+               enabled_when=may_start, keywords=("proof", "sample", "try rule", "statistics")),
+        Action("lab.redraw", "What if we redrew from p?", lambda: window.in_lab(lambda: lab.redraw("two tokens")),
+               "Lab", tip="The most tempting wrong rule, on the two-token example", enabled_when=may_start,
+               keywords=("wrong rule", "mutant", "lesson", "proof", "residual")),
+        Action("lab.redraw_model", "What if we redrew from p, on the real model?",
+               lambda: window.in_lab(lambda: lab.redraw("layer-skip")), "Lab",
+               tip="The same wrong rule on the target’s own first token", enabled_when=may_start,
+               keywords=("wrong rule", "mutant", "lesson", "proof")),
+        Action("lab.prove", "Prove", lambda: window.in_lab(lab.prove), "Lab", "Ctrl+Shift+T", icon="check",
+               tip="Try every claim of the proof, the quick form", enabled_when=may_start,
+               keywords=("proof", "verify", "checks", "test", "lossless")),
+        Action("lab.cancel", "Cancel the experiment or the proof", lab.cancel, "Lab", icon="close",
+               tip="What was found so far stays", enabled_when=lambda: lab.examiner.busy,
+               keywords=("stop", "abort", "end")),
+        Action("lab.copy", "Copy the table of checks", lab.checks.copy, "Lab", icon="copy",
+               tip="All checks as text, to the clipboard", enabled_when=lambda: bool(lab.examiner.proof.checks),
+               keywords=("clipboard", "export", "proof")),
+        Action("lab.difference", "First difference of two lanes",
+               lambda: window.in_lab(lambda: lab.turn_to("difference")), "Lab", "Ctrl+D", icon="search",
+               tip="Where two lanes part: text, top tokens, gap and verdict",
+               enabled_when=lambda: len(window.store.lanes) > 1,
+               keywords=("divergence", "diff", "compare", "near-tie", "fault")),
     )

@@ -8,7 +8,20 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 
-from app.orders import Estimate, Estimated, LaneChoice, Load, Loaded, Loading, ModelChoice, Race, Report
+from app.orders import (
+    Estimate,
+    Estimated,
+    Examine,
+    LaneChoice,
+    Load,
+    Loaded,
+    Loading,
+    ModelChoice,
+    Proving,
+    Race,
+    Report,
+    Trial,
+)
 from engine import models
 from engine.errors import Cancelled, SpecScopeError
 from engine.models import Model, Progress
@@ -88,6 +101,19 @@ class EngineWorkshop:
         yield Loaded(order.target, target.info, _check_rows(target, tuple(lanes), tell, cancelled))
         plans = [LanePlan(lane.lane, lane.settings) for lane in lanes]
         yield from race(target, prompt, plans, run=order.run, models=drafts, by_record=by_record)
+
+    def examine(self, order: Examine, tell: _Tell, cancelled: _Cancelled) -> Iterator[Report]:
+        from app.examination import examine
+
+        choice = order.what.target if isinstance(order.what, (Trial, Proving)) else None
+        needed = isinstance(order.what, Proving) or (isinstance(order.what, Trial) and order.what.drafter is not None)
+        model = None
+        if choice is not None and needed:
+            fresh = self._models.loaded(choice) is None
+            model = self._target(choice, tell, cancelled)
+            if fresh:
+                yield Loaded(choice, model.info)
+        yield from examine(order, model, cancelled)
 
     def _target(self, choice: ModelChoice, tell: _Tell, cancelled: _Cancelled) -> Model:
         if self._models.loaded(choice) is None:
