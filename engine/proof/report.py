@@ -68,3 +68,7 @@ def timed() -> Iterator[Clock]:
 
 Cancelled = Callable[[], bool]
 """Asked now and then by whatever takes long."""
+
+
+def never() -> bool:
+    return False

@@ -1,0 +1,458 @@
+"""Wrong rules: faults that engines had, or plausibly could have. Each exchanges one part of a lane.
+
+A proof that can't tell these from the right thing proves nothing, so the suite runs every one and fails if one survives
+(see kills.py). Those that are judgements (:data:`RULES`) can be watched on screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from engine.drafters.base import Draft, Drafter, RoundDraws
+from engine.drafters.model import ModelDrafter
+from engine.proof.rig import Rig
+from engine.records import StopReason
+from engine.rounds import SampledRule
+from engine.sampling import Warper, choose
+from engine.settings import Sampling
+from engine.verify import Verdict, judge_sampled, leading, residual
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One wrong part."""
+
+    name: str
+    about: str
+    spoil: Callable[[Rig], None]
+    bends: bool = True
+    """Does it change the output's distribution (or length)? Else it only costs speed, and another check must see it."""
+
+
+@dataclass(frozen=True)
+class WrongRule:
+    """A wrong judgement, for :data:`RULES`."""
+
+    name: str
+    title: str
+    about: str
+    rule: SampledRule
+
+    def spoil(self, rig: Rig) -> None:
+        rig.judge.sampled = self.rule
+
+
+Rows = torch.Tensor
+
+
+def _finish(p: Rows, q: Rows | None, drafts: torch.Tensor, passed: torch.Tensor, accepted: torch.Tensor,
+            weights: torch.Tensor, draw: torch.Tensor) -> Verdict:
+    """A verdict whose final token is drawn from ``weights`` (V,)."""
+    at = torch.arange(len(drafts), device=p.device)
+    p_draft = p[at, drafts].double()
+    q_draft = torch.ones_like(p_draft) if q is None else q[at, drafts].double()
+    mass = weights.sum(dtype=torch.float64)
+    weights = torch.where(mass > 0, weights, p[accepted])
+    return Verdict(accepted, passed, choose(weights, draw), mass, p_draft, q_draft)
+
+
+def _ratios(p: Rows, q: Rows | None, drafts: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    at = torch.arange(len(drafts), device=p.device)
+    return p[at, drafts].double(), torch.ones(len(drafts), dtype=torch.float64, device=p.device) if q is None \
+        else q[at, drafts].double()
+
+
+def _proposed(q: Rows | None, drafts: torch.Tensor, like: torch.Tensor) -> Rows:
+    """q as rows, one-hot where it is implied."""
+    if q is not None:
+        return q
+    return torch.zeros(len(drafts), like.shape[-1], dtype=like.dtype, device=like.device).scatter(
+        1, drafts[:, None], 1.0)
+
+
+def _left(p: Rows, q: Rows | None, drafts: torch.Tensor, accepted: torch.Tensor) -> torch.Tensor:
+    """What the final token is rightly drawn from."""
+    at = int(accepted)
+    return residual(p[at], _proposed(q, drafts, p)[at]) if at < len(drafts) else p[at]
+
+
+def redraw_from_p(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:
+    right = judge_sampled(p, q, drafts, accept, final)
+    at = right.accepted
+    return replace(right, final=choose(p[at], final[at]))
+
+
+def threshold(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:
+    p_draft, q_draft = _ratios(p, q, drafts)
+    passed = p_draft >= q_draft
+    accepted = leading(passed)
+    return _finish(p, q, drafts, passed, accepted, _left(p, q, drafts, accepted), final[accepted])
+
+
+def residual_of_the_next_row(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor,
+                             final: torch.Tensor) -> Verdict:
+    right = judge_sampled(p, q, drafts, accept, final)
+    at = int(right.accepted)
+    if at == len(drafts):
+        return right
+    weights = residual(p[at + 1], _proposed(q, drafts, p)[min(at + 1, len(drafts) - 1)])
+    return _finish(p, q, drafts, right.passed, right.accepted, weights, final[at])
+
+
+def residual_the_other_way(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor,
+                           final: torch.Tensor) -> Verdict:
+    right = judge_sampled(p, q, drafts, accept, final)
+    at = int(right.accepted)
+    if at == len(drafts):
+        return right
+    weights = residual(_proposed(q, drafts, p)[at], p[at])
+    return _finish(p, q, drafts, right.passed, right.accepted, weights, final[at])
+
+
+def residual_without_clamp(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor,
+                           final: torch.Tensor) -> Verdict:
+    right = judge_sampled(p, q, drafts, accept, final)
+    at = int(right.accepted)
+    if at == len(drafts):
+        return right
+    weights = (p[at] - _proposed(q, drafts, p)[at]).abs()
+    return _finish(p, q, drafts, right.passed, right.accepted, weights, final[at])
+
+
+def not_strict(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:
+    p_draft, q_draft = _ratios(p, q, drafts)
+    passed = accept * q_draft <= p_draft
+    accepted = leading(passed)
+    return _finish(p, q, drafts, passed, accepted, _left(p, q, drafts, accepted), final[accepted])
+
+
+def shared_draw(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:
+    return judge_sampled(p, q, drafts, accept, torch.cat((accept, final[-1:])))
+
+
+def bonus_from_q(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:
+    right = judge_sampled(p, q, drafts, accept, final)
+    if int(right.accepted) < len(drafts) or not len(drafts):
+        return right
+    return replace(right, final=choose(_proposed(q, drafts, p)[-1], final[-1]))
+
+
+def bonus_from_the_wrong_row(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor,
+                             final: torch.Tensor) -> Verdict:
+    right = judge_sampled(p, q, drafts, accept, final)
+    if int(right.accepted) < len(drafts) or not len(drafts):
+        return right
+    return replace(right, final=choose(p[-2], final[-1]))
+
+
+def rejected_kept(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:
+    right = judge_sampled(p, q, drafts, accept, final)
+    return replace(right, accepted=(right.accepted + 1).clamp(max=len(drafts)))
+
+
+def test_goes_on(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:
+    right = judge_sampled(p, q, drafts, accept, final)
+    accepted = right.passed.sum()
+    return _finish(p, q, drafts, right.passed, accepted, _left(p, q, drafts, accepted), final[accepted])
+
+
+def short_when_unlikely(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor,
+                        final: torch.Tensor) -> Verdict:
+    p_draft, q_draft = _ratios(p, q, drafts)
+    k = int(leading(p_draft >= 0.7 * q_draft))
+    cut = judge_sampled(p[: k + 1], None if q is None else q[:k], drafts[:k], accept[:k], final[: k + 1])
+    return replace(cut, passed=torch.cat((cut.passed, cut.passed.new_zeros(len(drafts) - k))), p=p_draft, q=q_draft)
+
+
+def always_accept(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:
+    return judge_sampled(p, q, drafts, torch.zeros_like(accept), final)
+
+
+RULES: tuple[WrongRule, ...] = (
+    WrongRule("redraw-from-p", "Redraw from p", "After a rejection the token is drawn from p instead of the residual. "
+              "What q had already given too much of comes up once more.", redraw_from_p),
+    WrongRule("threshold", "Accept when p ≥ q", "The draft is accepted when p ≥ q and rejected otherwise, without a "
+              "draw: what q proposes too often is never kept.", threshold),
+    WrongRule("accept-all", "Accept everything", "Every draft with p > 0 is kept: the output is the drafter's.",
+              always_accept),
+    WrongRule("residual-of-next-row", "Residual of the next row", "After a rejection the residual is that of the "
+              "position behind.", residual_of_the_next_row),
+    WrongRule("residual-reversed", "max(q − p, 0)", "The residual's sign is the wrong way round.",
+              residual_the_other_way),
+    WrongRule("residual-unclamped", "|p − q|", "The residual isn't cut off at 0 but folded over.",
+              residual_without_clamp),
+    WrongRule("shared-draw", "One draw for two choices", "The number that rejected a draft also chooses the "
+              "correction; given that it rejected, it is no longer uniform.", shared_draw),
+    WrongRule("not-strict", "≤ instead of <", "A token with p = 0 is accepted by a draw of exactly 0.", not_strict),
+    WrongRule("bonus-from-q", "Bonus from q", "The token behind k accepted drafts is the drafter's.", bonus_from_q),
+    WrongRule("bonus-from-wrong-row", "Bonus from the wrong row", "The bonus is drawn from the row before its own.",
+              bonus_from_the_wrong_row),
+    WrongRule("rejected-kept", "Rejected token kept", "The rejected draft is committed too.", rejected_kept),
+    WrongRule("test-goes-on", "Test goes on", "Drafts behind a rejection are still tested and counted.",
+              test_goes_on),
+    WrongRule("k-after-looking", "k chosen after looking", "Drafting is called off when a draft turns out unlikely, "
+              "and that position is drawn afresh from p.", short_when_unlikely),
+)
+"""Judgements that can be put in the place of :func:`engine.verify.judge_sampled`."""
+
+
+class _Around:
+    """A drafter with another's abilities."""
+
+    def __init__(self, inner: Drafter) -> None:
+        self.inner = inner
+        self.about = inner.about
+
+    def prefill(self, tokens: Sequence[int]) -> None:
+        self.inner.prefill(tokens)
+
+    def propose(self, tokens: Sequence[int], count: int, draws: RoundDraws) -> Iterator[Draft]:
+        return self.inner.propose(tokens, count, draws)
+
+    def cut(self, length: int) -> None:
+        self.inner.cut(length)
+
+    @property
+    def slots(self) -> int:
+        return self.inner.slots
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+class _Reporting(_Around):
+    """Drafts as the inner one does, but says ``said(q)`` or draws ``drawn(draft)``."""
+
+    def __init__(self, inner: Drafter, change: Callable[[Draft], Draft]) -> None:
+        super().__init__(inner)
+        self.change = change
+
+    def propose(self, tokens: Sequence[int], count: int, draws: RoundDraws) -> Iterator[Draft]:
+        return map(self.change, self.inner.propose(tokens, count, draws))
+
+
+def _reporting(change: Callable[[Draft], Draft]) -> Callable[[Rig], None]:
+    def spoil(rig: Rig) -> None:
+        rig.drafter = _Reporting(rig.drafter, change)
+
+    return spoil
+
+
+def _q(draft: Draft, change: Callable[[torch.Tensor], torch.Tensor]) -> Draft:
+    return draft if draft.q is None else replace(draft, q=change(draft.q))
+
+
+def _argmax_said_softmax(draft: Draft) -> Draft:
+    return draft if draft.q is None else replace(draft, token=draft.q.argmax())
+
+
+def _before_the_warper(rig: Rig) -> None:
+    """q drawn from after temperature and the rest, told before them."""
+    temperature = rig.settings.sampling.temperature or 1.0
+    rig.drafter = _Reporting(rig.drafter, lambda d: _q(d, lambda q: torch.softmax(q.log() * temperature, -1)))
+
+
+class _Dropping(_Around):
+    """Drops a draft, and stops, when it turns out to be one its q thought unlikely."""
+
+    def propose(self, tokens: Sequence[int], count: int, draws: RoundDraws) -> Iterator[Draft]:
+        for draft in self.inner.propose(tokens, count, draws):
+            if draft.q is not None and float(draft.q[draft.token]) < float(draft.q.max()):
+                return
+            yield draft
+
+
+def _dropping(rig: Rig) -> None:
+    rig.drafter = _Dropping(rig.drafter)
+
+
+class _Forgetful(_Around):
+    def cut(self, length: int) -> None:
+        """Rejected drafts stay in the cache."""
+
+
+def _stale(rig: Rig) -> None:
+    rig.drafter = _Forgetful(rig.drafter)
+
+
+def _redundant(rig: Rig) -> None:
+    forward = rig.target.forward
+
+    def twice(tokens: Sequence[int | torch.Tensor], *, rows: int = 0) -> torch.Tensor:
+        before = rig.target.length
+        forward(tokens, rows=rows)
+        rig.target.cut(before)
+        return forward(tokens, rows=rows)
+
+    rig.target.forward = twice  # type: ignore[method-assign]
+
+
+def _cut_off_by(extra: int) -> Callable[[Rig], None]:
+    def spoil(rig: Rig) -> None:
+        cut = rig.target.cut
+        rig.target.cut = lambda to: cut(max(0, to + extra))  # type: ignore[method-assign]
+
+    return spoil
+
+
+class _AroundDraws(RoundDraws):
+    """Another's draws, changed."""
+
+    def __init__(self, inner: RoundDraws) -> None:
+        super().__init__(inner.seed, inner.start)
+        object.__setattr__(self, "inner", inner)
+
+    inner: RoundDraws
+
+    def draft(self, index: int) -> float:
+        return self.inner.draft(index)
+
+    def accept(self, index: int) -> float:
+        return self.inner.accept(index)
+
+    def final(self, index: int) -> float:
+        return self.inner.final(index)
+
+
+class _Constant(_AroundDraws):
+    def accept(self, index: int) -> float:
+        return 0.5
+
+
+def _constant(rig: Rig) -> None:
+    draws_of = rig.draws_of
+    rig.draws_of = lambda seed, start: _Constant(draws_of(seed, start))
+
+
+class _ByPosition(_AroundDraws):
+    """Of a round that began at 0, whenever it really did."""
+
+    def __init__(self, inner: RoundDraws, start: int) -> None:
+        super().__init__(inner)
+        object.__setattr__(self, "offset", start)
+
+    offset: int
+
+    def draft(self, index: int) -> float:
+        return self.inner.draft(self.offset + index)
+
+    def accept(self, index: int) -> float:
+        return self.inner.accept(self.offset + index)
+
+    def final(self, index: int) -> float:
+        return self.inner.final(self.offset + index)
+
+
+def _keyed_by_position(rig: Rig) -> None:
+    draws_of = rig.draws_of
+    rig.draws_of = lambda seed, start: _ByPosition(draws_of(seed, 0), start)
+
+
+class _LastRowOnly(Warper):
+    """min-p and the penalty on the bonus row only."""
+
+    def distribution(self, scores: torch.Tensor) -> torch.Tensor:
+        s = self.sampling
+        plain = Warper(Sampling(temperature=s.temperature, top_k=s.top_k, top_p=s.top_p))
+        return torch.cat((plain.distribution(scores)[:-1], super().distribution(scores)[-1:]))
+
+
+def _last_row_only(rig: Rig) -> None:
+    rig.judge.warper = _LastRowOnly(rig.settings.sampling)
+
+
+def _raw_p(rig: Rig) -> None:
+    rig.judge.warper = Warper(Sampling(temperature=1.0))
+
+
+def _raw_q(rig: Rig) -> None:
+    """Honest, since q is what was drawn from; but it overlaps less with p."""
+    if isinstance(rig.drafter, ModelDrafter):
+        rig.drafter.warper = Warper(Sampling(temperature=1.0))
+
+
+def _drafts_not_seen(rig: Rig) -> None:
+    """The penalty counts the committed prefix only, not the drafts before a row."""
+    seen = rig.judge.seen
+    if seen is not None:
+        seen.rows = lambda drafts: seen.mask.expand(len(drafts) + 1, -1)  # type: ignore[method-assign]
+
+
+def _by_ratio_when_greedy(rig: Rig) -> None:
+    """Greedy accepted by probability instead of by argmax."""
+    def rule(winners: torch.Tensor, p: Rows, q: Rows | None, drafts: torch.Tensor) -> Verdict:
+        p_draft, q_draft = _ratios(p, q, drafts)
+        passed = p_draft >= 0.5 * q_draft.clamp(max=p.amax(-1)[: len(drafts)].double())
+        accepted = leading(passed)
+        return Verdict(accepted, passed, winners[accepted], p_draft.new_ones(()), p_draft, q_draft)
+
+    rig.judge.greedily = rule
+
+
+def _end_untested(rig: Rig) -> None:
+    """A drafted end token ends the run, accepted or not."""
+    ends = rig.seq._eos
+
+    def rule(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:
+        right = judge_sampled(p, q, drafts, accept, final)
+        at = int(right.accepted)
+        if at < len(drafts) and int(drafts[at]) in ends:
+            return replace(right, final=drafts[at])
+        return right
+
+    rig.judge.sampled = rule
+
+
+def _end_run_over(rig: Rig) -> None:
+    """Tokens are still appended behind an accepted end token."""
+    ask = rig.seq._reason
+
+    def reason(token: int, piece: str) -> StopReason | None:
+        found = ask(token, piece)
+        return None if found == "eos" else found
+
+    rig.seq._reason = reason  # type: ignore[method-assign]
+
+
+def _one_too_many(rig: Rig) -> None:
+    """The limit is checked between rounds only: a bonus lands behind it."""
+    rig.seq._limit += 1
+
+
+def _shifted(rig: Rig) -> None:
+    """Positions of a forward over several tokens are one too high."""
+    call = getattr(rig.target, "_call", None)
+    if call is not None:
+        rig.target._call = lambda ids, positions, rows: call(  # type: ignore[method-assign]
+            ids, positions + 1 if ids.shape[1] > 1 else positions, rows)
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    *(Mutant(rule.name, rule.about, rule.spoil) for rule in RULES),
+    Mutant("constant-draw", "Every acceptance is tested against 0.5.", _constant),
+    Mutant("draws-by-position", "Draws are keyed by position alone: the number that discarded a draft judges its "
+           "successor.", _keyed_by_position),
+    Mutant("argmax-said-softmax", "Drafted by argmax, reported as drawn from the softmax.",
+           _reporting(_argmax_said_softmax)),
+    Mutant("q-before-warper", "q is reported before temperature, drawn after it.", _before_the_warper),
+    Mutant("half-precision-q", "q is reported through float16.",
+           _reporting(lambda d: _q(d, lambda q: q.half().to(q.dtype)))),
+    Mutant("dropped-after-seen", "A draft that was drawn is dropped because it is unlikely.", _dropping),
+    Mutant("bonus-row-only", "min-p and penalty act on the bonus row only.", _last_row_only),
+    Mutant("p-not-warped", "Temperature and the rest shape q but not p.", _raw_p),
+    Mutant("penalty-without-drafts", "The penalty forgets the drafts before a row.", _drafts_not_seen),
+    Mutant("end-untested", "A drafted end token ends the run without being accepted.", _end_untested),
+    Mutant("end-run-over", "Tokens are committed behind an end token.", _end_run_over),
+    Mutant("limit-run-over", "One token is committed beyond the limit.", _one_too_many),
+    Mutant("cut-one-too-few", "The target's cache keeps one token too many.", _cut_off_by(1)),
+    Mutant("cut-one-too-many", "The target's cache loses one token too many.", _cut_off_by(-1)),
+    Mutant("greedy-by-ratio", "Greedy drafts are accepted by probability, not by argmax.", _by_ratio_when_greedy),
+    Mutant("positions-shifted", "Position ids of a verify forward are one too high.", _shifted),
+    Mutant("stale-drafter-cache", "Rejected drafts stay in the drafter's cache.", _stale, bends=False),
+    Mutant("q-not-warped", "Temperature and the rest shape p but not q.", _raw_q, bends=False),
+    Mutant("verified-twice", "Each round runs the target twice.", _redundant, bends=False),
+)
