@@ -1,0 +1,284 @@
+"""Statistics on the real loop: what is committed is distributed as the target's p, told by transformers' processors.
+
+Three views of it. Tiny models: whole runs of four tokens, for every drafter and every kind of sampling. The built-in
+model: its first token a hundred thousand times, on rows that stay; and long runs, each once, through the probability
+integral transform. No seed is picked: they count up from 0, and a test that fails is run again on ten times as many
+new ones before it counts as failed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import torch
+
+from engine.drafters.base import RoundDraws
+from engine.drafters.ngram import PromptLookup
+from engine.models import Model
+from engine.proof import firsttoken, tiny_models
+from engine.proof.reference import distribution
+from engine.proof.report import Cancelled, Check, timed
+from engine.proof.rig import Rig, of_models, of_tables
+from engine.proof.statistics import GTest, g_test, together, transformed, uniform
+from engine.records import Committed
+from engine.rounds import SampledRule
+from engine.runner import Runner
+from engine.settings import DrafterKind, DrafterSettings, RunSettings, Sampling
+from engine.verify import judge_sampled
+
+ALPHA = 1e-6
+"""A right engine fails a test this rarely, and then has to fail it again on new samples."""
+
+AGAIN = 10
+"""Times as many samples when a test is run again."""
+
+KINDS: tuple[DrafterKind, ...] = ("none", "ngram", "layer-skip", "model")
+
+NAMES: dict[DrafterKind, str] = {
+    "none": "plain decoding", "ngram": "prompt lookup", "layer-skip": "layer skip", "model": "draft model"}
+
+TINY_SAMPLINGS = {
+    "T 0.7": Sampling(temperature=0.7),
+    "T 1": Sampling(temperature=1.0),
+    "T 1.5": Sampling(temperature=1.5),
+    "top-k 4": Sampling(temperature=1.0, top_k=4),
+    "top-p 0.8": Sampling(temperature=1.0, top_p=0.8),
+    "min-p 0.1": Sampling(temperature=1.0, min_p=0.1),
+    "penalty 1.5": Sampling(temperature=1.0, repetition_penalty=1.5),
+}
+
+SAMPLINGS = {
+    "T 0.7": Sampling(temperature=0.7),
+    "T 1": Sampling(temperature=1.0),
+    "T 1.5": Sampling(temperature=1.5),
+    "top-k 40": Sampling(temperature=1.0, top_k=40),
+    "top-p 0.9": Sampling(temperature=1.0, top_p=0.9),
+    "min-p 0.05": Sampling(temperature=1.0, min_p=0.05),
+    "penalty 1.3": Sampling(temperature=1.0, repetition_penalty=1.3),
+}
+"""For vocabularies of real size."""
+
+BUILTIN_PROMPT = ("We saw a bird, then a fish, then a dog and then a cat. At night we dreamt of a bird, then a")
+"""Repeats itself, so that prompt lookup finds something, and yet what comes next is open."""
+
+TINY_GAMMA = 2
+"""So that four tokens hold corrections, bonuses and second rounds."""
+
+Tokens = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    test: GTest
+    table: Callable[[], list[str]]
+    """What was seen and what was expected, for a test that fails."""
+
+
+# --- Tiny models: whole runs
+
+
+def tiny_checks(quick: bool, cancelled: Cancelled) -> Iterator[Check]:
+    """Every drafter × every kind of sampling; 28 tests."""
+    samples, size = 400 if quick else 5000, len(KINDS) * len(TINY_SAMPLINGS)
+    yield from _until(cancelled, (
+        tiny_check(kind, name, samples=samples, tests=size, cancelled=cancelled)
+        for kind, name in product(KINDS, TINY_SAMPLINGS)))
+
+
+def tiny_check(kind: DrafterKind, sampling: str, *, samples: int, rule: SampledRule = judge_sampled, tests: int = 1,
+               cancelled: Cancelled = lambda: False) -> Check:
+    """Tokens 1 to 4 of ``samples`` runs of one drafter, under one of :data:`TINY_SAMPLINGS`, judged by ``rule``."""
+    asked = TINY_SAMPLINGS[sampling]
+
+    def trial(first: int, count: int) -> Outcome:
+        runs = [tiny_run(kind, asked, seed, rule) for seed in _seeds(first, count, cancelled)]
+        return chain(runs, lambda context: distribution(
+            tiny_models.rows().target(tiny_models.PROMPT + context), tiny_models.PROMPT + context, asked))
+
+    return _tested(f"tiny models, {NAMES[kind]}, {sampling}", "each of tokens 1 to 4 has the target's probability, "
+                   "given the ones before it", samples, "runs", tests, trial)
+
+
+def tiny_run(kind: DrafterKind, sampling: Sampling, seed: int, rule: SampledRule = judge_sampled) -> Tokens:
+    """One run of the real loop on the tiny models' rows."""
+    rows = tiny_models.rows()
+    settings = RunSettings(sampling=sampling, seed=seed, max_new_tokens=tiny_models.TOKENS, detail=False)
+    rig = of_tables(
+        rows.target, {"layer-skip": rows.skipping, "model": rows.draft}.get(kind), tiny_models.VOCABULARY,
+        tiny_models.PROMPT, settings, gamma=0 if kind == "none" else TINY_GAMMA, dtype=torch.float32,
+        drafter=PromptLookup(1, 4, "earliest") if kind == "ngram" else None)
+    rig.judge.sampled = rule
+    return _output(rig)
+
+
+def chain(runs: Sequence[Tokens], p: Callable[[Tokens], torch.Tensor]) -> Outcome:
+    """The G-tests of each token given all before it, added up: row by row of the tree of continuations, whatever rows
+    have enough samples. ``p``: continuation → (V,)."""
+    seen: dict[Tokens, Counter[int]] = {}
+    for run in runs:
+        for place, token in enumerate(run):
+            seen.setdefault(run[:place], Counter())[token] += 1
+    tests: dict[Tokens, GTest] = {}
+    tallies: dict[Tokens, tuple[torch.Tensor, torch.Tensor]] = {}
+    for context, counter in seen.items():
+        row = p(context)
+        counts = torch.zeros_like(row).index_add_(
+            0, torch.tensor(list(counter)), torch.tensor(list(counter.values()), dtype=row.dtype))
+        tests[context] = g_test(counts, row)
+        tallies[context] = (counts, row)
+
+    def table() -> list[str]:
+        worst = sorted(tests, key=lambda context: tests[context].p_value)[:3]
+        return [line for context in worst for line in (
+            f"after {context or 'the prompt'}: {tests[context]}", *_rows(*tallies[context]))]
+
+    return Outcome(together(tests.values()), table)
+
+
+# --- The built-in model: token 1 on rows that stay
+
+
+def builtin_checks(target: Model, quick: bool, cancelled: Cancelled, prompt: Sequence[int] | None = None
+                   ) -> Iterator[Check]:
+    """Token 1 for each drafter without a second model × every kind of sampling (21 tests), then whole runs (3 tests).
+    ``target`` should be in float32: whole runs are held against forwards of another shape."""
+    ids = list(prompt or target.encode(BUILTIN_PROMPT, chat=False))
+    kinds = KINDS[:3]
+    size = len(kinds) * (len(SAMPLINGS) + 1)
+    yield from _until(cancelled, (
+        first_token_check(target, ids, kind, name, samples=100_000, tests=size)
+        for kind, name in product(kinds, SAMPLINGS)))
+    runs, tokens = (4, 24) if quick else (12, 64)
+    yield from _until(cancelled, (
+        whole_runs_check(target, ids, kind, runs=runs, tokens=tokens, tests=size, cancelled=cancelled)
+        for kind in kinds))
+
+
+def first_token_check(target: Model, prompt: Sequence[int], kind: DrafterKind, sampling: str, *, samples: int,
+                      tests: int = 1) -> Check:
+    """The model's rows are computed once, by the engine's runner and drafter."""
+    asked = SAMPLINGS[sampling]
+    settings = RunSettings(sampling=asked, drafter=DrafterSettings(kind=kind), max_new_tokens=2)
+    rig = of_models(target, prompt, settings)
+
+    def trial(first: int, count: int) -> Outcome:
+        counts = firsttoken.tally(p, q, count, first, draft=draft, plain=kind == "none")
+        return Outcome(g_test(counts, expected), lambda: _rows(counts, expected, target.texts))
+
+    with torch.inference_mode():
+        logits = _row(rig.target, prompt)
+        expected = distribution(logits.float().cpu(), prompt, asked)
+        p = _warped(rig, logits, prompt).cpu()
+        q, draft = _proposal(rig, prompt)
+        return _tested(f"{target.info.name}, token 1, {NAMES[kind]}, {sampling}",
+                       "the first token has the target's probability", samples, "samples", tests, trial)
+
+
+def _row(runner: Runner, prompt: Sequence[int]) -> torch.Tensor:
+    """(V,) logits behind the prompt."""
+    runner.prefill(prompt[:-1])
+    return runner.forward(prompt[-1:])[0]
+
+
+def _warped(rig: Rig, logits: torch.Tensor, prompt: Sequence[int]) -> torch.Tensor:
+    """(V,) p, as the judge makes it."""
+    judge = rig.judge
+    judge.commit(prompt)
+    seen = judge.seen.rows([]) if judge.seen else None
+    return judge.warper.distribution(judge.warper.scores(logits[None], seen))[0]
+
+
+def _proposal(rig: Rig, prompt: Sequence[int]) -> tuple[torch.Tensor | None, int | None]:
+    """What the first draft is drawn from: q (V,), or the one token it always is; neither: nothing is drafted."""
+    rig.drafter.prefill(prompt[:-1])
+    draft = next(rig.drafter.propose(prompt, 1, RoundDraws(0, len(prompt))), None)
+    if draft is None:
+        return None, None
+    return (None, int(draft.token)) if draft.q is None else (draft.q.cpu(), None)
+
+
+# --- The built-in model: whole runs
+
+
+def whole_runs_check(target: Model, prompt: Sequence[int], kind: DrafterKind, *, runs: int, tokens: int,
+                     rule: SampledRule = judge_sampled, tests: int = 1, cancelled: Cancelled = lambda: False) -> Check:
+    """A few long runs, their settings taken in turn from :data:`SAMPLINGS`; every token counts once."""
+    samplings = list(SAMPLINGS.values())
+
+    def trial(first: int, count: int) -> Outcome:
+        values = [value for seed in _seeds(first, count, cancelled)
+                  for value in run_transformed(target, prompt, kind, samplings[seed % len(samplings)], seed, tokens,
+                                               rule)]
+        return Outcome(uniform(torch.tensor(values, dtype=torch.float64)), lambda: [
+            "values: " + " ".join(f"{value:.3f}" for value in values)])
+
+    return _tested(f"{target.info.name}, whole runs, {NAMES[kind]}",
+                   f"the probability integral transform of every token of runs of up to {tokens} is uniform", runs,
+                   "runs", tests, trial)
+
+
+def run_transformed(target: Model, prompt: Sequence[int], kind: DrafterKind, sampling: Sampling, seed: int, tokens: int,
+                    rule: SampledRule = judge_sampled) -> list[float]:
+    """One run, each of its tokens transformed by the p of one plain forward over the whole text."""
+    settings = RunSettings(sampling=sampling, drafter=DrafterSettings(kind=kind), seed=seed, max_new_tokens=tokens,
+                           detail=False)
+    rig = of_models(target, prompt, settings)
+    rig.judge.sampled = rule
+    whole = [*prompt, *_output(rig)]
+    with torch.inference_mode():
+        logits = target.hf(input_ids=torch.tensor([whole], device=rig.target.device), use_cache=False).logits[0]
+    randomness = np.random.default_rng(seed)  # its own: the run's draws say what the tokens are
+    return [transformed(distribution(logits[at - 1].float().cpu(), whole[:at], sampling), whole[at],
+                        randomness.random())
+            for at in range(len(prompt), len(whole))]
+
+
+# --- What all of them share
+
+
+def _tested(name: str, claim: str, samples: int, unit: str, tests: int, trial: Callable[[int, int], Outcome]) -> Check:
+    """``trial(first seed, count)`` is run; if it fails, again on ten times as many seeds behind those."""
+    with timed() as clock:
+        first, count = 0, samples
+        outcome = trial(first, count)
+        details: list[str] = []
+        if outcome.test.p_value < ALPHA:
+            details = [f"seeds {first} to {first + count - 1}: {outcome.test}", *outcome.table()]
+            first, count = samples, AGAIN * samples
+            outcome = trial(first, count)
+            details += [f"again, seeds {first} to {first + count - 1}: {outcome.test}", *outcome.table()]
+    return Check(group="statistics", name=name, claim=claim, samples=count, unit=unit, statistic=str(outcome.test),
+                 threshold=f"p-value at least {ALPHA:.0e} ({tests} such test{'s' if tests > 1 else ''})",
+                 passed=outcome.test.p_value >= ALPHA, seconds=clock.seconds, details=tuple(details))
+
+
+def _until(cancelled: Cancelled, checks: Iterator[Check]) -> Iterator[Check]:
+    """Checks one by one, but not one that was cut short."""
+    while not cancelled():
+        check = next(checks, None)
+        if check is None or cancelled():
+            return
+        yield check
+
+
+def _seeds(first: int, count: int, cancelled: Cancelled) -> Iterator[int]:
+    for seed in range(first, first + count):
+        if cancelled():
+            return
+        yield seed
+
+
+def _output(rig: Rig) -> Tokens:
+    return tuple(token for record in rig.run() if isinstance(record, Committed) for token in record.tokens)
+
+
+def _rows(counts: torch.Tensor, p: torch.Tensor, texts: Sequence[str] | None = None) -> list[str]:
+    """The outcomes that are furthest off, in standard deviations."""
+    n = float(counts.sum())
+    off = (counts.double() - n * p.double()) / (n * p.double() * (1 - p.double())).clamp_min(1e-9).sqrt()
+    return [f"  {texts[t] if texts else t!r:>12}: seen {int(counts[t])}, expected {n * float(p[t]):.1f} "
+            f"({float(off[t]):+.1f} σ)" for t in off.abs().argsort(descending=True)[:8].tolist()]
