@@ -9,7 +9,7 @@ new ones before it counts as failed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -95,7 +95,7 @@ def tiny_check(kind: DrafterKind, sampling: str, *, samples: int, rule: SampledR
     asked = TINY_SAMPLINGS[sampling]
 
     def trial(first: int, count: int) -> Outcome:
-        runs = [tiny_run(kind, asked, seed, rule) for seed in _seeds(first, count, cancelled)]
+        runs = [tiny_run(kind, asked, seed, rule) for seed in range(first, first + count) if not cancelled()]
         return chain(runs, lambda context: distribution(
             tiny_models.rows().target(tiny_models.PROMPT + context), tiny_models.PROMPT + context, asked))
 
@@ -142,31 +142,34 @@ def chain(runs: Sequence[Tokens], p: Callable[[Tokens], torch.Tensor]) -> Outcom
 # --- The built-in model: token 1 on rows that stay
 
 
-def builtin_checks(target: Model, quick: bool, cancelled: Cancelled, prompt: Sequence[int] | None = None
-                   ) -> Iterator[Check]:
-    """Token 1 for each drafter without a second model × every kind of sampling (21 tests), then whole runs (3 tests).
-    ``target`` should be in float32: whole runs are held against forwards of another shape."""
+METHODS = (DrafterSettings(), DrafterSettings(kind="ngram"), DrafterSettings(kind="layer-skip"))
+"""Those that need no second model."""
+
+
+def builtin_checks(target: Model, quick: bool, cancelled: Cancelled, *, methods: Sequence[DrafterSettings] = METHODS,
+                   models: Mapping[str, Model] | None = None, prompt: Sequence[int] | None = None) -> Iterator[Check]:
+    """Token 1 for each method × every kind of sampling (21 tests), then whole runs (3 tests). The latter only in
+    float32, since they are held against forwards of another shape. ``models``: loaded draft models by name."""
     ids = list(prompt or target.encode(BUILTIN_PROMPT, chat=False))
-    kinds = KINDS[:3]
-    size = len(kinds) * (len(SAMPLINGS) + 1)
+    exact = target.hf.dtype == torch.float32
+    size = len(methods) * (len(SAMPLINGS) + exact)
     yield from _until(cancelled, (
-        first_token_check(target, ids, kind, name, samples=100_000, tests=size)
-        for kind, name in product(kinds, SAMPLINGS)))
+        first_token_check(target, ids, method, name, samples=100_000, tests=size, models=models)
+        for method, name in product(methods, SAMPLINGS)))
     runs, tokens = (4, 24) if quick else (12, 64)
     yield from _until(cancelled, (
-        whole_runs_check(target, ids, kind, runs=runs, tokens=tokens, tests=size, cancelled=cancelled)
-        for kind in kinds))
+        whole_runs_check(target, ids, method, runs=runs, tokens=tokens, tests=size, models=models, cancelled=cancelled)
+        for method in methods if exact))
 
 
-def first_token_check(target: Model, prompt: Sequence[int], kind: DrafterKind, sampling: str, *, samples: int,
-                      tests: int = 1) -> Check:
-    """The model's rows are computed once, by the engine's runner and drafter."""
+def first_token_check(target: Model, prompt: Sequence[int], method: DrafterSettings, sampling: str, *, samples: int,
+                      tests: int = 1, models: Mapping[str, Model] | None = None) -> Check:
+    """The models' rows are computed once, by the engine's runner and drafter."""
     asked = SAMPLINGS[sampling]
-    settings = RunSettings(sampling=asked, drafter=DrafterSettings(kind=kind), max_new_tokens=2)
-    rig = of_models(target, prompt, settings)
+    rig = of_models(target, prompt, RunSettings(sampling=asked, drafter=method, max_new_tokens=2), models)
 
     def trial(first: int, count: int) -> Outcome:
-        counts = firsttoken.tally(p, q, count, first, draft=draft, plain=kind == "none")
+        counts = firsttoken.tally(p, q, count, first, draft=draft, plain=q is None and draft is None)
         return Outcome(g_test(counts, expected), lambda: _rows(counts, expected, target.texts))
 
     with torch.inference_mode():
@@ -174,7 +177,7 @@ def first_token_check(target: Model, prompt: Sequence[int], kind: DrafterKind, s
         expected = distribution(logits.float().cpu(), prompt, asked)
         p = _warped(rig, logits, prompt).cpu()
         q, draft = _proposal(rig, prompt)
-        return _tested(f"{target.info.name}, token 1, {NAMES[kind]}, {sampling}",
+        return _tested(f"{target.info.name}, token 1, {_name(method)}, {sampling}",
                        "the first token has the target's probability", samples, "samples", tests, trial)
 
 
@@ -204,37 +207,36 @@ def _proposal(rig: Rig, prompt: Sequence[int]) -> tuple[torch.Tensor | None, int
 # --- The built-in model: whole runs
 
 
-def whole_runs_check(target: Model, prompt: Sequence[int], kind: DrafterKind, *, runs: int, tokens: int,
-                     rule: SampledRule = judge_sampled, tests: int = 1, cancelled: Cancelled = lambda: False) -> Check:
+def whole_runs_check(target: Model, prompt: Sequence[int], method: DrafterSettings, *, runs: int, tokens: int,
+                     rule: SampledRule = judge_sampled, tests: int = 1, models: Mapping[str, Model] | None = None,
+                     cancelled: Cancelled = lambda: False) -> Check:
     """A few long runs, their settings taken in turn from :data:`SAMPLINGS`; every token counts once."""
     samplings = list(SAMPLINGS.values())
 
     def trial(first: int, count: int) -> Outcome:
-        values = [value for seed in _seeds(first, count, cancelled)
-                  for value in run_transformed(target, prompt, kind, samplings[seed % len(samplings)], seed, tokens,
-                                               rule)]
+        settings = [RunSettings(sampling=samplings[seed % len(samplings)], drafter=method, seed=seed,
+                                max_new_tokens=tokens, detail=False) for seed in range(first, first + count)]
+        values = [value for one in settings if not cancelled()
+                  for value in run_transformed(of_models(target, prompt, one, models), target, rule)]
         return Outcome(uniform(torch.tensor(values, dtype=torch.float64)), lambda: [
             "values: " + " ".join(f"{value:.3f}" for value in values)])
 
-    return _tested(f"{target.info.name}, whole runs, {NAMES[kind]}",
+    return _tested(f"{target.info.name}, whole runs, {_name(method)}",
                    f"the probability integral transform of every token of runs of up to {tokens} is uniform", runs,
                    "runs", tests, trial)
 
 
-def run_transformed(target: Model, prompt: Sequence[int], kind: DrafterKind, sampling: Sampling, seed: int, tokens: int,
-                    rule: SampledRule = judge_sampled) -> list[float]:
-    """One run, each of its tokens transformed by the p of one plain forward over the whole text."""
-    settings = RunSettings(sampling=sampling, drafter=DrafterSettings(kind=kind), seed=seed, max_new_tokens=tokens,
-                           detail=False)
-    rig = of_models(target, prompt, settings)
+@torch.inference_mode()
+def run_transformed(rig: Rig, target: Model, rule: SampledRule = judge_sampled) -> list[float]:
+    """One run, each of its tokens transformed by the p of one plain forward of ``target`` over the whole text."""
     rig.judge.sampled = rule
-    whole = [*prompt, *_output(rig)]
-    with torch.inference_mode():
-        logits = target.hf(input_ids=torch.tensor([whole], device=rig.target.device), use_cache=False).logits[0]
-    randomness = np.random.default_rng(seed)  # its own: the run's draws say what the tokens are
-    return [transformed(distribution(logits[at - 1].float().cpu(), whole[:at], sampling), whole[at],
+    _output(rig)
+    whole, begin, settings = rig.seq.tokens, rig.seq.prompt_length, rig.settings
+    logits = target.hf(input_ids=torch.tensor([whole], device=rig.target.device), use_cache=False).logits[0]
+    randomness = np.random.default_rng(settings.seed)  # its own: the run's draws say what the tokens are
+    return [transformed(distribution(logits[at - 1].float().cpu(), whole[:at], settings.sampling), whole[at],
                         randomness.random())
-            for at in range(len(prompt), len(whole))]
+            for at in range(begin, len(whole))]
 
 
 # --- What all of them share
@@ -265,11 +267,8 @@ def _until(cancelled: Cancelled, checks: Iterator[Check]) -> Iterator[Check]:
         yield check
 
 
-def _seeds(first: int, count: int, cancelled: Cancelled) -> Iterator[int]:
-    for seed in range(first, first + count):
-        if cancelled():
-            return
-        yield seed
+def _name(method: DrafterSettings) -> str:
+    return method.label[0].lower() + method.label[1:]
 
 
 def _output(rig: Rig) -> Tokens:

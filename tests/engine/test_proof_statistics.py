@@ -7,13 +7,14 @@ import math
 import pytest
 import torch
 
+from engine import models
 from engine.draws import Purpose
 from engine.proof import firsttoken, sampling_checks, tiny_models
 from engine.proof.report import Check, Sampled
 from engine.proof.statistics import GTest, g_test, pooled, together, total_variation, transformed, uniform
 from engine.rounds import SampledRule
 from engine.sampling import choose
-from engine.settings import DrafterKind
+from engine.settings import DrafterKind, DrafterSettings
 from engine.verify import Verdict, judge_sampled
 from tests.engine import support
 
@@ -229,21 +230,30 @@ def test_tiny_runs_have_what_a_judgement_can_get_wrong() -> None:
 
 def test_a_proof_that_is_cancelled_says_nothing_more() -> None:
     assert list(sampling_checks.tiny_checks(True, lambda: True)) == []
-    assert list(sampling_checks.builtin_checks(support.target(), True, lambda: True, support.PROMPT)) == []
+    assert list(sampling_checks.builtin_checks(support.target(), True, lambda: True, prompt=support.PROMPT)) == []
     asked = iter([False, False])
     assert list(sampling_checks.tiny_checks(True, lambda: next(asked, True))) == []  # one that was cut short
 
 
-@pytest.mark.parametrize("kind", ["none", "ngram", "layer-skip"])
-def test_checks_of_a_whole_model(kind: DrafterKind) -> None:
+@pytest.mark.parametrize("spelled", ["none", "ngram", "layer-skip", "model:other"])
+def test_checks_of_a_whole_model(spelled: str) -> None:
     """On a tiny stand-in for the built-in model, through its own runner and drafter."""
-    target = support.target(vocabulary=320)
+    target, method = support.target(vocabulary=320), DrafterSettings.parse(spelled)
+    others = {"other": support.target(vocabulary=320, seed=1)}
     checks: list[Check] = [
-        *(sampling_checks.first_token_check(target, support.PROMPT, kind, name, samples=2000)
+        *(sampling_checks.first_token_check(target, support.PROMPT, method, name, samples=2000, models=others)
           for name in ("top-p 0.9", "penalty 1.3")),
-        sampling_checks.whole_runs_check(target, support.PROMPT, kind, runs=7, tokens=20)]
+        sampling_checks.whole_runs_check(target, support.PROMPT, method, runs=7, tokens=20, models=others)]
     for check in checks:
         assert check.passed, "\n".join(check.details)
+
+
+@pytest.mark.model
+def test_checks_of_the_built_in_model() -> None:
+    target = models.load("builtin", dtype="float32", device="cpu")
+    for check in sampling_checks.builtin_checks(target, True, lambda: False):
+        assert check.passed, "\n".join(check.details)
+        assert ", 0 degrees" not in check.statistic, f"{check.name}: nothing was tested"
 
 
 def test_whole_runs_catch_a_wrong_rule(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,7 +263,7 @@ def test_whole_runs_catch_a_wrong_rule(monkeypatch: pytest.MonkeyPatch) -> None:
         return judge_sampled(p, q, drafts, accept_draws * 0, final_draws)
 
     monkeypatch.setattr(sampling_checks, "AGAIN", 1)
-    check = sampling_checks.whole_runs_check(support.target(vocabulary=320), support.PROMPT, "layer-skip", runs=7,
-                                             tokens=40, rule=reckless)
+    check = sampling_checks.whole_runs_check(support.target(vocabulary=320), support.PROMPT,
+                                             DrafterSettings(kind="layer-skip"), runs=7, tokens=40, rule=reckless)
     assert not check.passed
     assert any(line.startswith("values: ") for line in check.details)
