@@ -20,6 +20,7 @@ from app.examiner import Proof
 from app.saying import Saying
 from app.theme import Theme
 from widgets.check_table import CheckTable
+from widgets.counted import counted
 from widgets.empty_state import EmptyState
 
 EMPTY, TABLE = 0, 1
@@ -113,9 +114,11 @@ class ChecksPage(QWidget):
             seconds = sum(check.seconds for check in proof.checks)
             self.saying.say(f"All {count} checks passed in {seconds:.0f} s.", "good")
         elif proof.phase == "stopped":
-            self.saying.say(f"Cancelled: {count} checks were done and passed; the others weren’t tried.")
+            self.saying.say(f"Cancelled. {counted(count, 'check')} passed before; the others weren’t tried.")
+        elif count:
+            self.saying.say(f"{counted(count, 'check')} so far, {'all ' if count > 1 else ''}passed.")
         else:
-            self.saying.say(f"{count} checks so far, all passed." if count else "The proof begins …")
+            self.saying.say("The proof begins …")
 
     def set_theme(self, theme: Theme) -> None:
         px = theme.px

@@ -209,6 +209,7 @@ class EngineThread:
                 while not cancelled():
                     report = next(events, None)
                     if report is None:
+                        end = Examined(order.id, stopped=cancelled())
                         break
                     self._report(report)
                 else:

@@ -127,8 +127,8 @@ class Examiner(QObject):
         if isinstance(report, Catalogue):
             self.rules = report.rules
             self._tell()
-        elif isinstance(report, Examined) and report.id == self._asked and report.stopped:
-            self._asked = ""  # something more urgent came: ask again another time
+        elif isinstance(report, Examined) and report.id == self._asked and (report.stopped or report.sentence):
+            self._asked = ""  # something more urgent came, or it failed: ask again another time
         elif self._current is None or report.id != self._id:
             return
         elif isinstance(report, Observed):

@@ -11,6 +11,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
 from app.checks_page import ChecksPage
+from app.combo_box import ComboBox
 from app.conductor import Conductor
 from app.examiner import Examiner
 from app.lab_form import LabForm
@@ -57,7 +58,7 @@ class LabView(QWidget):
             "target’s; then choose the right rule and watch them close in.", icon="lab",
             action="What if we redrew from p?")
         self.checks = ChecksPage(theme)
-        self.difference = DivergencePanel(store, theme)
+        self.difference = DivergencePanel(store, theme, make_picker=ComboBox)
         self._cards: list[QVBoxLayout] = []
         self._titles: list[QLabel] = []
         self._remarks: list[QLabel] = []

@@ -25,10 +25,12 @@ SOURCES = (
     SourceChoice("two tokens", "Two tokens", "The target gives A 0.4 and B 0.6, the drafter A 0.8 and B 0.2. No model "
                                              "is needed."),
     SourceChoice("quiz", "Quiz", "The target gives A 0.3 and B 0.7, the drafter A 0.6 and B 0.4. No model is needed."),
-    SourceChoice("layer-skip", "Real model, layer skip", "The first token of the target’s answer at temperature 1; "
-                                                         "the target with layers left out drafts it."),
-    SourceChoice("ngram", "Real model, prompt lookup", "The first token after the prompt at temperature 1; prompt "
-                                                       "lookup copies its draft, so q is one-hot."),
+    SourceChoice("layer-skip", "Real model, layer skip",
+                 "The first token of the target’s answer to the prompt in Race, at temperature 1, top-k 50; the target "
+                 "with layers left out drafts it."),
+    SourceChoice("ngram", "Real model, prompt lookup",
+                 "The first token of the target’s answer to the prompt in Race, at temperature 1, top-k 50; prompt "
+                 "lookup copies its draft, so q is one-hot."),
 )
 DEFAULT_PROMPT = "Write one sentence about a lighthouse."
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Callable
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPalette
@@ -33,17 +34,18 @@ SIGNS: dict[Kind, tuple[str, str]] = {
 class DivergencePanel(Panel, QWidget):
     PAUSE = 0.25
 
-    def __init__(self, store: StoreView, theme: ThemeView, parent: QWidget | None = None) -> None:
+    def __init__(self, store: StoreView, theme: ThemeView, parent: QWidget | None = None, *,
+                 make_picker: Callable[[], QComboBox] = QComboBox) -> None:
         super().__init__(parent)
         self.init_panel(store, theme)
         self._outputs: dict[str, tuple[LaneView, Output, int]] = {}
         """By lane: its output, made of so many of its records."""
         self._listed: list[tuple[str, str]] = []
         self._shown: Comparison | None = None
-        self._pickers = (QComboBox(), QComboBox())
+        self._pickers = (make_picker(), make_picker())
         for picker, name in zip(self._pickers, ("first lane", "second lane"), strict=True):
             picker.setAccessibleName(name)
-            picker.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+            picker.setMinimumContentsLength(22)
             picker.activated.connect(self._on_pick)
         self._against = QLabel("against")
         self._against.setProperty("kind", "dim")

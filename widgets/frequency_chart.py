@@ -39,8 +39,8 @@ class FrequencyChart(QWidget):
         self._sampled = sampled
         if sampled is not None:
             self._bent = frozenset(judge(sampled).bent)
-            tallest = max(max(sampled.expected), *(c / sampled.samples for c in sampled.counts))
-            self._top = min(1.0, step_up(1.08 * tallest, 0.01))
+            tallest = max(*sampled.expected, *(interval(c, sampled.samples)[1] for c in sampled.counts))
+            self._top = min(1.0, step_up(1.02 * tallest, 0.01))
             self.setAccessibleName("observed frequencies: " + "; ".join(
                 f"{label} {count / sampled.samples:.3f}, target {p:.3f}" for label, count, p in
                 zip(sampled.labels, sampled.counts, sampled.expected, strict=True)))
@@ -152,14 +152,16 @@ class FrequencyChart(QWidget):
             painter.setPen(tone)
             painter.drawText(QPointF(observed.center().x() - numbers.horizontalAdvance("≠") / 2,
                                      top - 0.28 * numbers.height()), "≠")
-        metrics = QFontMetricsF(label_font)
         room = self._plot().width() / len(sampled.labels)
+        if QFontMetricsF(label_font).horizontalAdvance(sampled.labels[i]) > room - self.theme.px(6):
+            label_font = self.theme.font("small")
+        metrics = QFontMetricsF(label_font)
         text = metrics.elidedText(sampled.labels[i], Qt.TextElideMode.ElideRight, room - self.theme.px(6))
         painter.setFont(label_font)
         painter.setPen(self.theme.colour("text"))
         middle = (target.left() + observed.right()) / 2
         painter.drawText(QPointF(middle - metrics.horizontalAdvance(text) / 2,
-                                 self._plot().bottom() + 1.15 * metrics.height()), text)
+                                 self._plot().bottom() + 1.15 * QFontMetricsF(self._fonts()[0]).height()), text)
 
     def _outline(self, painter: QPainter, box: QRectF, colour: QColor) -> None:
         width = max(1.5, 2.0 * self.theme.scale)
@@ -177,7 +179,7 @@ class FrequencyChart(QWidget):
     def _paint_whisker(self, painter: QPainter, bar: QRectF, low: float, high: float, colour: QColor) -> float:
         """The interval, and where it ends at the top."""
         plot, x, arm = self._plot(), bar.center().x(), min(0.22 * bar.width(), self.theme.px(10))
-        top, bottom = (plot.bottom() - plot.height() * min(value, 1.2 * self._top) / self._top for value in (high, low))
+        top, bottom = (plot.bottom() - plot.height() * min(value, self._top) / self._top for value in (high, low))
         painter.setPen(QPen(colour, max(1.5, 2.0 * self.theme.scale)))
         painter.drawLine(QPointF(x, top), QPointF(x, bottom))
         for y in (top, bottom):

@@ -19,8 +19,8 @@ from widgets.protocols import ThemeView
 MOST_POINTS = 200
 ABOVE, BELOW = 0.15, 0.35
 """Decades of room around the curves."""
-ASIDE = 0.22
-"""Decades of room at the left and right, for the numbers below."""
+ASIDE = 0.1
+"""Of the width, room at the left and right for the numbers below."""
 NAMED = 0.4
 """Of the width, what a curve's name may take: it stands clear of the curve there."""
 
@@ -109,7 +109,8 @@ class VariationChart(QWidget):
         if (left, right, low, high) == self._ranges:
             return
         self._ranges = (left, right, low, high)
-        self._plot.setRange(xRange=(left - ASIDE, right + ASIDE), yRange=(low, high + 0.06), padding=0)
+        aside = ASIDE * (right - left)
+        self._plot.setRange(xRange=(left - aside, right + aside), yRange=(low, high + 0.06), padding=0)
         self._plot.set_ticks("bottom", [(x, f"{10 ** x:,}") for x in range(int(left), int(right) + 1)])
         heights = [(math.log10(value), f"{value:g}") for decade in range(-6, 1) for value in
                    (10.0 ** decade, 3 * 10.0 ** decade) if low <= math.log10(value) <= high and value <= 1]
@@ -122,20 +123,24 @@ class VariationChart(QWidget):
             self._plot.addItem(line, ignoreBounds=True)
 
     def _place_labels(self) -> None:
-        """At the right ends: the one whose curve is higher above its curve, the other below."""
+        """Curves that fall together leave the upper right corner free. A wrong rule's stays up: then each name stands
+        beside its curve's end."""
         if not getattr(self, "_points", None):
             return
         last = self._points[-1]
-        above = last.variation >= last.by_chance
         x = math.log10(last.samples)
         near = [point for point in self._points if math.log10(point.samples) >= x - NAMED * (x - self._ranges[0])]
-        curves = {"observed": [point.variation for point in near], "chance": [point.by_chance for point in near]}
-        for name, over in (("observed", above), ("chance", not above)):
-            label = self._labels[name]
-            label.setText(f"observed {last.variation:.3g}" if name == "observed" else "a right rule, ∝ 1/√n")
-            label.setAnchor((1, 1.15) if over else (1, -0.15))
-            clear = max(curves[name]) if over else min(*curves[name], 1.0)
-            label.setPos(x, math.log10(clear))
+        clear = (max(point.variation for point in near), min(point.by_chance for point in near))
+        texts = (f"{'' if self._bent else '–– '}observed {last.variation:.3g}",
+                 f"{'' if self._bent else '- - '}a right rule, ∝ 1/√n")
+        for place, (label, text) in enumerate(zip(self._labels.values(), texts, strict=True)):
+            label.setText(text)
+            if self._bent:
+                label.setAnchor((1, 1.15) if place == 0 else (1, -0.15))
+                label.setPos(x, math.log10(clear[place]))
+            else:
+                label.setAnchor((1, -1.0 * place))
+                label.setPos(self._ranges[1], self._ranges[3])
 
     def _hover(self, point: QPointF | None) -> None:
         if point is None or not self._points:

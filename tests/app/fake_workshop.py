@@ -7,10 +7,25 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from app.orders import Estimate, Estimated, Load, Loaded, Loading, Race, Report
+from app.orders import (
+    Catalogue,
+    Estimate,
+    Estimated,
+    Examine,
+    Load,
+    Loaded,
+    Loading,
+    Observed,
+    Proving,
+    Race,
+    Report,
+    Rule,
+    Trial,
+)
+from app.trials import REDRAW, RIGHT
 from engine.errors import Cancelled, ModelError
 from engine.records import Exactness, Record, TargetInfo
-from tests.widgets import fake_run
+from tests.widgets import fake_proof, fake_run
 
 INFO = TargetInfo(name="test data, no model", parameters=1_000_000, layers=2, vocabulary=100, context=512,
                   dtype="bfloat16", device="cpu", fingerprint="0")
@@ -28,6 +43,7 @@ class FakeWorkshop:
         self.closed = threading.Event()
         """The race's generator was closed or ran out."""
         self.by_record: list[bool] = []
+        self.examined: list[Examine] = []
 
     def load(self, order: Load, tell: Callable[[Loading], None], cancelled: Callable[[], bool]) -> Loaded:
         self._wait(tell, cancelled)
@@ -52,6 +68,25 @@ class FakeWorkshop:
                 yield record
         finally:
             self.closed.set()
+
+    def examine(self, order: Examine, tell: Callable[[Loading], None], cancelled: Callable[[], bool]
+                ) -> Iterator[Report]:
+        """The two-token example: under the right rule A comes up 0.4 of the time, under any other 0.56."""
+        self.examined.append(order)
+        if self.fault:
+            raise ModelError(self.fault, details="test details")
+        if isinstance(order.what, Trial):
+            p = (0.6, 0.4)
+            truth = p if order.what.rule == RIGHT.name else (0.44, 0.56)
+            for event in fake_proof.watch(p, truth, samples=order.what.samples, every=order.what.samples // 100):
+                time.sleep(self.pace)
+                yield Observed(order.id, event, 0.4 / event.samples ** 0.5)
+        elif isinstance(order.what, Proving):
+            for check in fake_proof.CHECKS:
+                time.sleep(self.pace)
+                yield Observed(order.id, check)
+        else:
+            yield Catalogue(order.id, (RIGHT, REDRAW, Rule("threshold", "Accept when p ≥ q", "Without a draw.")))
 
     def _wait(self, tell: Callable[[Loading], None], cancelled: Callable[[], bool]) -> None:
         tell(Loading("Loading test data", 1, 4, "steps"))

@@ -17,10 +17,13 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QVBoxLayout, QWidget
 from app.store import LaneSpec, Store
 from app.theme import Theme, load_fonts
 from engine.records import RunFinished, Totals
-from tests.widgets import fake_run
+from tests.widgets import fake_proof, fake_run
 from tests.widgets.fake_run import DRAFT, LOOKUP, PLAIN, SKIP, WIDE
 from widgets.acceptance_chart import AcceptanceChart
+from widgets.check_table import CheckTable
+from widgets.divergence_panel import DivergencePanel
 from widgets.empty_state import EmptyState
+from widgets.frequency_chart import FrequencyChart
 from widgets.hover_card import HoverCard
 from widgets.lane_card import LaneCard
 from widgets.legend import Legend
@@ -28,6 +31,7 @@ from widgets.panel import Panel
 from widgets.race_chart import RaceChart
 from widgets.round_ribbon import RoundRibbon
 from widgets.token_stream import TokenStream
+from widgets.variation_chart import VariationChart
 
 Scene = Callable[[Theme], QWidget]
 SCENES: dict[str, tuple[Scene, QSize]] = {}
@@ -184,6 +188,54 @@ def hover_cards(theme: Theme, kinds: tuple[str, ...], temperature: float) -> QWi
         cell = next(cell for cell in lane.cells[1:] if cell.kind == kind)
         card.show_cell("draft", cell, page.mapToGlobal(QPoint(20 + number % 2 * 520, 20 + number // 2 * 340)))
     return page
+
+
+@scene(980, 440)
+def experiment_bent(theme: Theme) -> QWidget:
+    return experiment(theme, (0.6, 0.4), (0.44, 0.56))
+
+
+@scene(980, 440)
+def experiment_right(theme: Theme) -> QWidget:
+    return experiment(theme, fake_proof.MANY, fake_proof.MANY)
+
+
+def experiment(theme: Theme, p: tuple[float, ...], truth: tuple[float, ...]) -> QWidget:
+    """Observed as if drawn from ``truth``."""
+    events = list(fake_proof.watch(p, truth, samples=10_000))
+    page = QWidget()
+    layout = QHBoxLayout(page)
+    bars, curve = FrequencyChart(theme), VariationChart(theme)
+    bars.show_sampled(events[-1])
+    curve.show_points(fake_proof.points(events, p), bent=p != truth)
+    layout.addWidget(bars, 3)
+    layout.addWidget(curve, 2)
+    return page
+
+
+@scene(1180, 560)
+def checks(theme: Theme) -> QWidget:
+    table = CheckTable(theme)
+    table.show_checks(fake_proof.CHECKS)
+    table.tree.setCurrentItem(table.tree.topLevelItem(2).child(0))
+    return column(theme, table)
+
+
+@scene(1180, 560)
+def difference_fault(theme: Theme) -> QWidget:
+    return difference(theme, 0.0)
+
+
+@scene(1180, 560)
+def difference_near_tie(theme: Theme) -> QWidget:
+    return difference(theme, 4.0)
+
+
+def difference(theme: Theme, moved: float) -> QWidget:
+    store = Store()
+    store.begin("run-1", [LaneSpec(m.lane, m.title, m.about, plain=m.gamma == 0) for m in (PLAIN, LOOKUP)])
+    store.extend(fake_proof.parting(moved))
+    return column(theme, DivergencePanel(store, theme))
 
 
 @scene(1280, 720)
