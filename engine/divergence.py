@@ -184,9 +184,9 @@ def _judge(a: Output, b: Output, index: int) -> tuple[Kind, str]:
         return "fault", f"Fault. {where}, and no gap was recorded that could explain it."
     whose = "plain decoding’s" if reference.plain else f"{(reference.started or a.started).title}’s"
     rule = f"{whose} two best logits are {gap:.3g} apart"
-    rule += ("; rows of every width were measured to be the same bit for bit, so nothing can turn them round" if not moved
-             else f", and a forward of another width moves each by up to {moved:.3g} here, so up to {2 * moved:.3g} is "
-                  "a near-tie")
+    rule += ("; rows of every width were measured to be the same bit for bit, so nothing can turn them round"
+             if not moved else f", and a forward of another width moves each by up to {moved:.3g} here, so up to "
+             f"{2 * moved:.3g} is a near-tie")
     return ("near-tie", f"Near-tie. {where}: {rule}.") if gap <= 2 * moved else ("fault", f"Fault. {where}: {rule}.")
 
 

@@ -23,7 +23,7 @@ from widgets.protocols import ThemeView
 
 COLUMNS = ("", "What is checked", "Claim", "Tried", "Found", "Allowed", "Seconds")
 VERDICT, NAME, CLAIM, SAMPLES, STATISTIC, THRESHOLD, SECONDS = range(len(COLUMNS))
-WIDTHS = (92, 0, 0, 130, 0, 0, 70)
+WIDTHS = (92, 0, 0, 160, 0, 0, 70)
 """Logical pixels at scale 1; 0: a share of what is left."""
 SHARES = {NAME: 0.22, CLAIM: 0.38, STATISTIC: 0.22, THRESHOLD: 0.18}
 
@@ -114,7 +114,7 @@ class CheckTable(QWidget):
                  f"{check.seconds:.1f}"]
         item = QTreeWidgetItem(texts)
         item.setData(0, Qt.ItemDataRole.UserRole, check)
-        for column in (NAME, CLAIM, STATISTIC, THRESHOLD):
+        for column in (NAME, CLAIM, SAMPLES, STATISTIC, THRESHOLD):
             item.setToolTip(column, texts[column])
         self._groups[check.group].addChild(item)
         self._groups[check.group].setExpanded(True)

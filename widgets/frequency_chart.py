@@ -11,7 +11,7 @@ from engine.proof.verdict import interval, judge
 from widgets.protocols import ThemeView
 from widgets.steps import step_up, ticks
 
-WIDEST = 92
+WIDEST = 120
 """Logical pixels (at scale 1) of a bar."""
 GROUP = 0.74
 """Share of an outcome's room that its two bars take."""

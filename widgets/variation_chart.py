@@ -19,8 +19,10 @@ from widgets.protocols import ThemeView
 MOST_POINTS = 200
 ABOVE, BELOW = 0.15, 0.35
 """Decades of room around the curves."""
-ASIDE = 0.1
+ASIDE = 0.12
 """Of the width, room at the left and right for the numbers below."""
+HEAD = 0.16
+"""Of the height, room for the names where both stand in the corner."""
 NAMED = 0.4
 """Of the width, what a curve's name may take: it stands clear of the curve there."""
 
@@ -47,6 +49,7 @@ class VariationChart(QWidget):
         self._figures.hide()
         self._grid: list[pg.InfiniteLine] = []
         self._ranges = (0.0, 0.0, 0.0, 0.0)
+        self._top = 0.0
         for item, level in ((self._expected, 4), (self._observed, 5), (self._end, 6), *(
                 (label, 7) for label in self._labels.values()), (self._figures, 20)):
             item.setZValue(level)
@@ -76,6 +79,7 @@ class VariationChart(QWidget):
         """``bent``: what was observed can't be chance."""
         if bent != self._bent:
             self._bent = bent
+            self._ranges = (0.0, 0.0, 0.0, 0.0)
             self._colour_observed()
         self._points = [point for point in points if point.variation > 0 and point.by_chance > 0]
         self._show()
@@ -110,7 +114,8 @@ class VariationChart(QWidget):
             return
         self._ranges = (left, right, low, high)
         aside = ASIDE * (right - left)
-        self._plot.setRange(xRange=(left - aside, right + aside), yRange=(low, high + 0.06), padding=0)
+        self._top = high + (0.06 if self._bent else HEAD * (high - low))
+        self._plot.setRange(xRange=(left - aside, right + aside), yRange=(low, self._top), padding=0)
         self._plot.set_ticks("bottom", [(x, f"{10 ** x:,}") for x in range(int(left), int(right) + 1)])
         heights = [(math.log10(value), f"{value:g}") for decade in range(-6, 1) for value in
                    (10.0 ** decade, 3 * 10.0 ** decade) if low <= math.log10(value) <= high and value <= 1]
@@ -140,7 +145,7 @@ class VariationChart(QWidget):
                 label.setPos(x, math.log10(clear[place]))
             else:
                 label.setAnchor((1, -1.0 * place))
-                label.setPos(self._ranges[1], self._ranges[3])
+                label.setPos(self._ranges[1] + ASIDE * (self._ranges[1] - self._ranges[0]), self._top)
 
     def _hover(self, point: QPointF | None) -> None:
         if point is None or not self._points:
@@ -153,7 +158,7 @@ class VariationChart(QWidget):
             f"a right rule, on average: {near.by_chance:.4g}</div>")
         self._figures.fill = pg.mkBrush(self.theme.colour("raised"))
         self._figures.border = pg.mkPen(self.theme.colour("strong_line"))
-        left, right, _, high = self._ranges
+        left, right, *_ = self._ranges
         self._figures.setAnchor((-0.05, 0) if point.x() < (left + right) / 2 else (1.05, 0))
-        self._figures.setPos(math.log10(near.samples), high)
+        self._figures.setPos(math.log10(near.samples), self._top)
         self._figures.show()

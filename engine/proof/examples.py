@@ -15,7 +15,6 @@ from engine.runner import Runner, as_ids
 from engine.sampling import Warper, best
 from engine.settings import DrafterSettings, RunSettings, Sampling
 
-
 TOP_K = 50
 """Tokens that the model may sample from. The others then have probability 0 under p and q, so no rule can tell rows
 without them from whole ones, and a hundred thousand judgements take seconds instead of hours."""
@@ -49,8 +48,8 @@ def _small(p: list[float], q: list[float]) -> Rows:
 
 @torch.inference_mode()
 def of_model(target: Model, prompt: Sequence[int], drafter: DrafterSettings) -> Rows:
-    """The first position after the prompt, at temperature 1 and top-k 50. The row behind the draft, which only a bonus is drawn
-    from, is computed after the drafter's most probable token.
+    """The first position after the prompt, at temperature 1 and top-k 50. The row behind the draft, which only a bonus
+    is drawn from, is computed after the drafter's most probable token.
 
     Raises :class:`SettingsError` where the drafter proposes nothing.
     """

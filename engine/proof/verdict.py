@@ -96,8 +96,8 @@ def _one_in(log10: float) -> str:
 def by_chance(p: NDArray[np.float64], samples: int) -> float:
     """The total variation that a right rule shows on average after so many samples: ½ Σ E|count/n − p|, exactly.
 
-    De Moivre: E|X − np| = 2 ν C(n, ν) p^ν (1 − p)^(n−ν+1) with ν = ⌊np⌋ + 1. It falls like 1/√n, and more slowly as long
-    as many outcomes are too rare to have come up at all.
+    De Moivre: E|X − np| = 2 ν C(n, ν) p^ν (1 − p)^(n−ν+1) with ν = ⌊np⌋ + 1. It falls like 1/√n, and more slowly as
+    long as many outcomes are too rare to have come up at all.
     """
     inside = p[(p > 0) & (p < 1)].astype(np.float64)
     rare = inside[samples * inside < 1]
