@@ -62,7 +62,7 @@ SAMPLINGS = {
 }
 """For vocabularies of real size."""
 
-BUILTIN_PROMPT = ("We saw a bird, then a fish, then a dog and then a cat. At night we dreamt of a bird, then a")
+BUILTIN_PROMPT = "We saw a bird, then a fish, then a dog and then a cat. At night we dreamt of a bird, then a"
 """Repeats itself, so that prompt lookup finds something, and yet what comes next is open."""
 
 TINY_GAMMA = 2

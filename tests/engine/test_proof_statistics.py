@@ -251,7 +251,12 @@ def test_checks_of_a_whole_model(spelled: str) -> None:
 @pytest.mark.model
 def test_checks_of_the_built_in_model() -> None:
     target = models.load("builtin", dtype="float32", device="cpu")
-    for check in sampling_checks.builtin_checks(target, True, lambda: False):
+    prompt = target.encode(sampling_checks.BUILTIN_PROMPT, chat=False)
+    checks: list[Check] = [
+        *(sampling_checks.first_token_check(target, prompt, method, name, samples=20_000)
+          for method in sampling_checks.METHODS for name in ("T 1", "top-p 0.9", "penalty 1.3")),
+        sampling_checks.whole_runs_check(target, prompt, DrafterSettings(kind="ngram"), runs=2, tokens=16)]
+    for check in checks:
         assert check.passed, "\n".join(check.details)
         assert ", 0 degrees" not in check.statistic, f"{check.name}: nothing was tested"
 
