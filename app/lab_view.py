@@ -110,6 +110,11 @@ class LabView(QWidget):
     def cancel(self) -> None:
         self.examiner.stop()
 
+    def show_difference(self, lane: str) -> None:
+        """Where the lane parts from plain decoding."""
+        self.difference.compare_with_plain(lane)
+        self.turn_to("difference")
+
     # --- once a frame -------------------------------------------------------------------------------------------------
 
     def refresh(self, *, now: bool = False) -> None:

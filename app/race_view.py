@@ -28,6 +28,7 @@ LANES, NOTHING = 0, 1
 
 class RaceView(QWidget):
     run_wanted = Signal()
+    difference_wanted = Signal(str)
 
     def __init__(self, store: Store, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -165,6 +166,7 @@ class RaceView(QWidget):
         card.set_prompt(self._prompt)
         card.setMinimumHeight(self._theme.px(LANE_HEIGHT))
         card.hovered.connect(self.hover_card.show_cell)
+        card.difference_wanted.connect(self.difference_wanted)
         self._lane_column.addWidget(card, 1)
         return card
 

@@ -296,6 +296,7 @@ class Window(QMainWindow):
         self.race.activity.cancelled.connect(self.conductor.cancel_loading)
         self.race.recording_bar.replay_wanted.connect(self.conductor.replay)
         self.lab.examiner.changed.connect(self.actions_list.refresh)
+        self.race.difference_wanted.connect(lambda lane: self.in_lab(lambda: self.lab.show_difference(lane)))
 
     def _on_frame(self) -> None:
         started = self._started

@@ -51,7 +51,7 @@ def first_divergence(ours: Sequence[int], theirs: Sequence[int], gaps: Sequence[
 
 TOP = 5
 """Tokens listed of each row."""
-BEFORE, AFTER = 360, 12
+BEFORE, AFTER = 700, 12
 """Characters of context before the difference, and tokens after it."""
 
 Kind = Literal["waiting", "incomparable", "same", "so far", "near-tie", "fault", "sampled", "length"]

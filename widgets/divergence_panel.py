@@ -124,6 +124,10 @@ class DivergencePanel(Panel, QWidget):
                 picker.setCurrentIndex(place)
         self.mark_dirty()
 
+    def compare_with_plain(self, lane: str) -> None:
+        if self.store.plain is not None:
+            self.choose(self.store.plain.id, lane)
+
     def _on_pick(self) -> None:
         self.mark_dirty()
 
@@ -183,7 +187,7 @@ class DivergencePanel(Panel, QWidget):
             self._alike.set_text(*_calm(comparison))
             return
         for view, side, lane in zip(self._sides, comparison.sides, (first, second), strict=True):
-            view.show_side(side, lane)
+            view.show_side(side, lane, max(len(one.candidates) for one in comparison.sides))
         self._note.setText(f"{comparison.shown}. Logits are given as differences to the row’s best: ln p − ln p(best)"
                            f"{', times the temperature' if 'drew' in comparison.shown else ''}; nothing else of "
                            "them is recorded.")
@@ -224,7 +228,8 @@ class _SideView(QFrame):
         self._context.setMinimumHeight(px(96))
         self._rows.set_theme(theme)
 
-    def show_side(self, side: Side, lane: LaneView) -> None:
+    def show_side(self, side: Side, lane: LaneView, lines: int) -> None:
+        """``lines``: as many as the longer table of the two has."""
         self._title.setText(side.title)
         self._gap.setText("" if side.gap is None else f"gap of the two best logits {side.gap:.3g}")
         colour = self.theme.colour
@@ -236,7 +241,7 @@ class _SideView(QFrame):
             f'{token}<span style="color:{colour("text").name()}">{_shown(side.after)}</span></div>')
         bar = self._context.verticalScrollBar()
         bar.setValue(bar.maximum())
-        self._rows.show_side(side, lane)
+        self._rows.show_side(side, lane, lines)
 
 
 class _Candidates(QWidget):
@@ -245,7 +250,7 @@ class _Candidates(QWidget):
     def __init__(self, theme: ThemeView) -> None:
         super().__init__()
         self._lines: list[tuple[str, float, str, bool]] = []
-        self._empty = ""
+        self._room = 5
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.set_theme(theme)
 
@@ -255,7 +260,8 @@ class _Candidates(QWidget):
         self.updateGeometry()
         self.update()
 
-    def show_side(self, side: Side, lane: LaneView) -> None:
+    def show_side(self, side: Side, lane: LaneView, lines: int) -> None:
+        self._room = lines
         self._lines = [(lane.token_text(c.token), c.p, "cut off" if c.behind == -math.inf else f"{c.behind:+.3f}"
                         if c.behind else "best", c.token == side.token) for c in side.candidates]
         self.setAccessibleName("; ".join(f"{text} {p:.4f}" for text, p, _, _ in self._lines))
@@ -263,7 +269,7 @@ class _Candidates(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(self.theme.px(320), round(self._height * (max(5, len(self._lines)) + 1)))
+        return QSize(self.theme.px(320), round(self._height * (max(5, self._room) + 1)))
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()

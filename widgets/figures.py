@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QPalette
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from widgets.marks import paint_swatch
@@ -72,6 +72,8 @@ class ElidedLabel(QLabel):
     One that doesn't yield keeps its whole width as long as its neighbours have some to give.
     """
 
+    clicked = Signal()
+
     def __init__(self, theme: ThemeView, role: str, tone: str, parent: QWidget | None = None, *,
                  yields: bool = True) -> None:
         super().__init__(parent)
@@ -101,6 +103,10 @@ class ElidedLabel(QLabel):
     def sizeHint(self) -> QSize:
         metrics = self.fontMetrics()
         return QSize(metrics.horizontalAdvance(self._whole) + 2, metrics.height())
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        self.clicked.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width())

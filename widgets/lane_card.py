@@ -21,6 +21,8 @@ NARROW = 700
 class LaneCard(Card):
     hovered = Signal(str, object, QPoint)
     """Lane id, the cell under the mouse or None, and where on the whole screen."""
+    difference_wanted = Signal(str)
+    """The lane parts from plain decoding, and someone wants to see where."""
 
     def __init__(self, store: StoreView, theme: ThemeView, lane: str, parent: QWidget | None = None) -> None:
         super().__init__(store, theme, parent)
@@ -32,6 +34,7 @@ class LaneCard(Card):
         self._title = ElidedLabel(theme, "title", "text", yields=False)
         self._about = ElidedLabel(theme, "body", "dim")
         self._status = ElidedLabel(theme, "small", "dim")
+        self._status.clicked.connect(self._on_status)
         self._rounds = Figure(theme, "figure", "rounds", "000")
         self._acceptance = Figure(theme, "figure", "α", "0.00")
         self._mean = Figure(theme, "figure", "tokens a round", "0.00")
@@ -100,6 +103,18 @@ class LaneCard(Card):
         words = "" if page is self._notice and not failed else lane_figures.status(self.store, lane)
         self._status.set_whole(words)
         self._status.setVisible(bool(words))
+        self._show_link(self.store.divergence(self.lane) is not None)
+
+    def _show_link(self, parted: bool) -> None:
+        tone = "link" if parted else "dim"
+        if tone != self._status.tone:
+            self._status.tone = tone
+            self._status.set_theme(self.theme)
+            self._status.setCursor(Qt.CursorShape.PointingHandCursor if parted else Qt.CursorShape.ArrowCursor)
+
+    def _on_status(self) -> None:
+        if self.store.divergence(self.lane) is not None:
+            self.difference_wanted.emit(self.lane)
 
     # Looks
 

@@ -225,6 +225,19 @@ def test_two_lanes_are_compared(make_window: MakeWindow, qtbot: QtBot) -> None:
     assert "They differ from token 12 on" in window.lab.difference._sentence.text()
 
 
+def test_a_lane_card_leads_to_its_difference(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = make_window()
+    window.conductor._play(fake_proof.parting(0.0), Path("parting.spectrace"))
+    qtbot.waitUntil(lambda: window.conductor.phase == "over")
+    qtbot.waitUntil(lambda: window.race.cards[1]._status.tone == "link")
+    plain, lookup = window.race.cards
+    qtbot.mouseClick(plain._status, Qt.MouseButton.LeftButton)
+    assert window.perspective == "race"
+    qtbot.mouseClick(lookup._status, Qt.MouseButton.LeftButton)
+    assert (window.perspective, window.lab.page) == ("lab", "difference")
+    assert [picker.currentData() for picker in window.lab.difference._pickers] == ["plain", "ngram"]
+
+
 # Looks
 
 
