@@ -25,11 +25,13 @@ def wanted() -> bool:
 
 
 def cache_checks(target: Runner, drafter: Drafter) -> Callable[[Sequence[int]], None]:
-    """What one run calls with its committed tokens at the end of each round. Asked for before anything is cached; the
-    flag is read here, once. A drafter that has a ``runner`` (see :class:`engine.drafters.model.ModelDrafter`) is
-    checked too."""
-    if not wanted():
-        return lambda tokens: None
+    """What one run calls with its committed tokens at the end of each round. The flag is read here, once."""
+    return watch(target, drafter) if wanted() else lambda tokens: None
+
+
+def watch(target: Runner, drafter: Drafter) -> Callable[[Sequence[int]], None]:
+    """The same, whatever the flag says. Called before anything is cached. A drafter that has a ``runner`` (see
+    :class:`engine.drafters.model.ModelDrafter`) is checked too."""
     runner: Any = getattr(drafter, "runner", None)
     helper = runner if isinstance(runner, Runner) else None
     for one in (target, helper):
