@@ -109,7 +109,8 @@ class ChecksPage(QWidget):
         if proof.phase == "failed":
             self.saying.say(proof.sentence, "bad", proof.details or proof.sentence, sign="!")
         elif failed:
-            self.saying.say(f"{len(failed)} of {count} checks failed. The first: {failed[0].claim}", "bad", sign="✗")
+            self.saying.say(f"{len(failed)} of {count} checks failed. This doesn’t hold: {failed[0].claim}", "bad",
+                            sign="✗")
         elif proof.phase == "done" and count:
             seconds = sum(check.seconds for check in proof.checks)
             self.saying.say(f"All {count} checks passed in {seconds:.0f} s.", "good")

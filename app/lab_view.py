@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
 from app.checks_page import ChecksPage
@@ -16,12 +17,12 @@ from app.conductor import Conductor
 from app.examiner import Examiner
 from app.lab_form import LabForm
 from app.orders import Proving, Source, Trial
-from app.saying import Saying
+from app.saying import Saying, Tone
 from app.setup import Setup
 from app.store import Store
 from app.theme import Theme
 from app.trials import DEFAULT_PROMPT, REDRAW, source_choice
-from engine.proof.verdict import judge
+from engine.proof.verdict import State, judge
 from widgets.divergence_panel import DivergencePanel
 from widgets.empty_state import EmptyState
 from widgets.frequency_chart import FrequencyChart
@@ -31,8 +32,10 @@ Page = Literal["experiment", "checks", "difference"]
 PAGES: dict[Page, str] = {"experiment": "Experiment", "checks": "Proof", "difference": "First difference"}
 PAUSE = 0.08
 """Least seconds between two pictures of an experiment: an eye follows no more, and drawing has its price."""
+ASK_MS = 250
+"""After the first frames are on screen: the answer comes with torch, whose import shakes them."""
 EMPTY, SHOWN = 0, 1
-TONES = {"fits": "good", "open": "open", "bent": "bad"}
+TONES: dict[State, Tone] = {"fits": "good", "open": "open", "bent": "bad"}
 
 
 class LabView(QWidget):
@@ -83,10 +86,6 @@ class LabView(QWidget):
         self.refresh(now=True)
         self.turned.emit()
 
-    def opened(self) -> None:
-        """The perspective is on screen."""
-        self.examiner.ask_for_rules()
-
     def run(self) -> None:
         self.turn_to("experiment")
         if not self.may_start:
@@ -114,6 +113,11 @@ class LabView(QWidget):
         """Where the lane parts from plain decoding."""
         self.difference.compare_with_plain(lane)
         self.turn_to("difference")
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.refresh(now=True)
+        QTimer.singleShot(ASK_MS, self, self.examiner.ask_for_rules)
 
     # --- once a frame -------------------------------------------------------------------------------------------------
 
@@ -146,7 +150,7 @@ class LabView(QWidget):
         if experiment.phase == "failed":
             self.saying.say(experiment.sentence, "bad", experiment.details or experiment.sentence, sign="!")
         elif verdict is not None:
-            self.saying.say(verdict.sentence, TONES[verdict.state])  # type: ignore[arg-type]
+            self.saying.say(verdict.sentence, TONES[verdict.state])
         elif experiment.phase == "stopped":
             self.saying.say("Cancelled before the first sample.")
         else:

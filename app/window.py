@@ -162,8 +162,6 @@ class Window(QMainWindow):
         self.perspective = name
         self._pages.setCurrentIndex(PERSPECTIVES.index(name))
         self._place_notice()
-        if name == "lab":
-            self.lab.opened()
         self.actions_list.refresh()
 
     def in_lab(self, act: Callable[[], object]) -> None:

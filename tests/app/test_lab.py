@@ -32,6 +32,7 @@ from app.theme import Theme
 from app.trials import RIGHT, SOURCES
 from app.window import Window
 from app.workshop import EngineWorkshop
+from engine.errors import SettingsError
 from engine.proof.report import Check, Sampled
 from tests.app.fake_workshop import FakeWorkshop
 from tests.app.test_engine_thread import LANES, reports, wait_for
@@ -189,7 +190,7 @@ def test_the_proof_lists_its_checks_as_they_come(make_window: MakeWindow, qtbot:
     qtbot.waitUntil(lambda: lab.examiner.proof.phase == "done")
     lab.refresh(now=True)
     assert list(page.table.checks) == list(fake_proof.CHECKS)
-    assert page.saying.sentence.startswith("1 of 5 checks failed. The first: A position’s logits")
+    assert page.saying.sentence.startswith("1 of 5 checks failed. This doesn’t hold: A position’s logits")
     window.actions_list["lab.copy"].trigger()
     lines = QApplication.clipboard().text().splitlines()
     QApplication.clipboard().clear()
@@ -324,3 +325,5 @@ def test_the_real_workshop_examines(tmp_path: Path) -> None:
         assert last.event.samples == 200
         assert last.event.total_variation < 5 * last.by_chance
     assert not isinstance(last.event, Check)
+    with pytest.raises(SettingsError, match="proposes nothing after this prompt"):
+        examine(Trial("ngram", "right", 200, choice, "a", chat=False))
