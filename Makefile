@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 ARGS   ?=
 
-.PHONY: run test bench exactness fetch clean
+.PHONY: run test bench exactness prove fetch clean
 
 run: $(VENV)/.ready
 	@$(BIN)/python main.py $(ARGS)
@@ -23,6 +23,10 @@ bench: $(VENV)/.ready-dev
 exactness: $(VENV)/.ready-dev
 	@$(BIN)/python main.py fetch
 	@$(BIN)/python -m tests.exactness $(ARGS)
+
+prove: $(VENV)/.ready
+	@$(BIN)/python main.py fetch
+	@$(BIN)/python main.py prove --full $(ARGS)
 
 fetch: $(VENV)/.ready
 	@$(BIN)/python main.py fetch

@@ -20,8 +20,10 @@ COMMANDS = {
     "fetch": "put the built-in model into the cache",
     "record": "decode one lane into a trace file",
     "compare": "decode with several drafters against plain decoding",
+    "prove": "show that the output is still the target's, or where a rule bends it",
 }
 DEFAULT_COMPARED = ("ngram", "layer-skip")
+DRAFTER_HELP = "none, ngram, layer-skip or model:ID (a folder, a .gguf file or a hub id)"
 EXIT_FAULT = 2
 EXIT_INTERRUPTED = 130
 
@@ -77,24 +79,47 @@ def _layers(text: str) -> tuple[int, ...]:
     return tuple(_whole(part) for part in text.replace(",", " ").split())
 
 
-def add_run_options(parser: argparse.ArgumentParser, *, many_drafters: bool) -> None:
-    """The options that every decoding command shares. Ranges are checked by ``engine.settings``, in one place."""
+def add_model_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Which target, and where it runs."""
     models = parser.add_argument_group("models")
     models.add_argument("--target", metavar="T", type=_text, default=None,
                         help="builtin (default), a folder, a .gguf file or a Hugging Face hub id")
     models.add_argument("--revision", metavar="REV", type=_text, default=None, help="branch, tag or commit on the hub")
-    drafter_help = "none, ngram, layer-skip or model:ID (a folder, a .gguf file or a hub id)"
-    if many_drafters:
-        models.add_argument("--drafter", metavar="D", type=_text, nargs="+", action="extend", default=None,
-                            help=f"{drafter_help}; repeatable")
-    else:
-        models.add_argument("--drafter", metavar="D", type=_text, default="none", help=f"{drafter_help} (none)")
     models.add_argument("--dtype", choices=("auto", "float32", "bfloat16", "float16"), default="auto")
     models.add_argument("--device", metavar="DEV", type=_text, default="auto", help="auto, cpu, cuda or cuda:N (auto)")
-    models.add_argument("--exact", action="store_true",
-                        help="pad every forward to one width where rows depend on it (costs time)")
     models.add_argument("--trust-remote-code", action="store_true",
                         help="run Python code that comes with a hub model; only for sources you trust")
+    return models
+
+
+def add_drafters_option(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--drafter", metavar="D", type=_text, nargs="+", action="extend", default=None,
+                       help=f"{DRAFTER_HELP}; repeatable")
+
+
+def add_proof_options(parser: argparse.ArgumentParser) -> None:
+    add_drafters_option(add_model_options(parser))
+    proof = parser.add_argument_group("proof")
+    proof.add_argument("--gamma", metavar="N", type=_whole, default=None,
+                       help="draft length asked for in a round (each method's own default)")
+    proof.add_argument("--rule", metavar="MODULE:FUNCTION", type=_text, default=None,
+                       help="judge by your own function(p, q, token, draw) instead, and say where it bends the output; "
+                            "see docs/proof.md")
+    length = proof.add_mutually_exclusive_group()
+    length.add_argument("--quick", dest="quick", action="store_true", default=True, help="about two minutes (default)")
+    length.add_argument("--full", dest="quick", action="store_false",
+                        help="larger cases, more samples, and every wrong rule against every check")
+
+
+def add_run_options(parser: argparse.ArgumentParser, *, many_drafters: bool) -> None:
+    """The options that every decoding command shares. Ranges are checked by ``engine.settings``, in one place."""
+    models = add_model_options(parser)
+    if many_drafters:
+        add_drafters_option(models)
+    else:
+        models.add_argument("--drafter", metavar="D", type=_text, default="none", help=f"{DRAFTER_HELP} (none)")
+    models.add_argument("--exact", action="store_true",
+                        help="pad every forward to one width where rows depend on it (costs time)")
 
     prompt = parser.add_argument_group("prompt")
     source = prompt.add_mutually_exclusive_group()
@@ -156,6 +181,9 @@ def _command_parser(name: str) -> argparse.ArgumentParser:
     parser = _Parser(prog=f"specscope {name}", allow_abbrev=False, description=f"{COMMANDS[name].capitalize()}.")
     parser.add_argument("--json", action="store_true", help="end with one JSON object on standard output")
     if name == "fetch":
+        return parser
+    if name == "prove":
+        add_proof_options(parser)
         return parser
     if name == "record":
         parser.add_argument("--out", metavar="FILE", type=_text, required=True,

@@ -34,5 +34,9 @@ class CacheError(SpecScopeError):
     """A key-value cache isn't as long as it must be: a fault of the engine, never silent."""
 
 
+class RuleError(SpecScopeError):
+    """A person's own acceptance rule can't be found, raised an error, or returned what it must not."""
+
+
 class Cancelled(SpecScopeError):
     """The person cancelled a long piece of work; not a failure."""

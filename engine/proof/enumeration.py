@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import torch
 
 from engine.draws import Purpose
+from engine.errors import RuleError
 from engine.proof.intervals import NEAR, intervals
 from engine.proof.reference import distribution
 from engine.proof.report import Cancelled, Check, never, timed
@@ -99,6 +100,12 @@ class Target:
         for i, token in enumerate(output):
             found *= float(self.p(output[:i])[token])
         return found
+
+    def possible(self, output: Tokens) -> bool:
+        """Can the target say this, however seldom? (A product of small numbers may be 0 where no factor is.)"""
+        end, limit = self.case.eos, self.case.tokens
+        return len(output) <= limit and end not in output[:-1] and all(
+            float(self.p(output[:i])[token]) > 0 for i, token in enumerate(output))
 
     def sequences(self, output: Tokens = ()) -> Iterator[Tokens]:
         """All that can be committed in the end."""
@@ -218,7 +225,7 @@ def enumerate_sequences(case: Case, spoil: Spoil | None = None, cancelled: Cance
         probability, _, path = pending.pop(output)
         for outcome, weight, script in rounds.outcomes(path, output):
             tokens, mass = output + outcome.tokens, probability * weight
-            if target.probability(tokens) == 0:
+            if not target.possible(tokens):
                 found.impossible[tokens] = found.impossible.get(tokens, 0.0) + mass
             if outcome.ended or len(tokens) > case.tokens:
                 found.probabilities[tokens] = found.probabilities.get(tokens, 0.0) + mass
@@ -238,7 +245,7 @@ def check(case: Case, spoil: Spoil | None = None, cancelled: Cancelled = never, 
         try:
             found = enumerate_sequences(case, spoil, cancelled, resolution=resolution)
             expected = {tokens: target.probability(tokens) for tokens in target.sequences()}
-        except InterruptedError:
+        except (InterruptedError, RuleError):
             raise
         except Exception as error:  # a spoiled part may break in any way; so may an unknown rule
             return _verdict(case, 0, tolerance, False, f"stopped: {type(error).__name__}: {error}", (), clock.seconds)

@@ -1,0 +1,108 @@
+"""Wrong rules must be caught: every mutant against every kind of check, and which catches which.
+
+A check that passes a mutant proves nothing about that fault; a mutant that all checks pass is a hole in the proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from engine.proof import draws_check, enumeration, identity, rows, subjects
+from engine.proof.mutants import MUTANTS, Mutant
+from engine.proof.report import Cancelled, Check, never, timed
+from engine.proof.tables import ODD_P, ODD_Q, Case, wandering
+from engine.proof.trial import Checks, Spoil
+from engine.settings import DrafterSettings, Sampling
+
+PLAIN = Case("with an end token", wandering(1, 3), wandering(2, 3), eos=2)
+WARPED = Case("warped", wandering(3, 3), wandering(4, 3),
+              sampling=Sampling(temperature=0.7, min_p=0.2, repetition_penalty=1.5))
+ODD = Case("zeros", ODD_P, ODD_Q, tokens=2)
+
+
+@dataclass(frozen=True)
+class Net:
+    """One kind of check, small enough to be run on every mutant."""
+
+    name: str
+    checks: Callable[[Spoil | None, Cancelled], Iterable[Check]]
+
+    def passes(self, spoil: Spoil | None, cancelled: Cancelled) -> bool:
+        """Does it find nothing wrong? Ends at the first check that does."""
+        return all(check.passed for check in self.checks(spoil, cancelled))
+
+
+def _enumeration(case: Case) -> Net:
+    return Net(f"enumeration {case.name}",
+               lambda spoil, cancelled: [enumeration.check(case, spoil, cancelled, coarse=spoil is not None)])
+
+
+def _lanes(name: str, checks: Checks, *, short: bool = False) -> Net:
+    return Net(name, lambda spoil, cancelled: checks(_subject(short), quick=True, cancelled=cancelled, spoil=spoil))
+
+
+def _subject(short: bool) -> subjects.Subject:
+    """Plain decoding and one draft model: one of a kind is enough here. ``short``: a few rounds are, too."""
+    return replace(subjects.tiny("llama"), chosen=(DrafterSettings(kind="model", model="twin"),), small=not short)
+
+
+NETS: tuple[Net, ...] = (
+    _enumeration(ODD),
+    _enumeration(PLAIN),
+    Net("draws", lambda spoil, cancelled: [draws_check.check(spoil, cancelled)]),
+    _lanes("counts", identity.forward_counts),
+    _lanes("caches", identity.cache_contents),
+    _lanes("verify rows", rows.verify_rows),
+    _lanes("greedy identity", identity.greedy_against_generate),
+    _lanes("same model", identity.same_model, short=True),
+    _enumeration(WARPED),
+)
+"""The cheap ones first."""
+
+
+@dataclass(frozen=True)
+class Catch:
+    """Which nets caught a mutant; ``tried`` are those that were thrown."""
+
+    mutant: Mutant
+    caught: tuple[str, ...]
+    tried: tuple[str, ...]
+    seconds: float
+
+    @property
+    def check(self) -> Check:
+        missed = [name for name in self.tried if name not in self.caught]
+        return Check(
+            group="wrong rules", name=self.mutant.name, claim=f"caught: {self.mutant.about}", samples=len(self.tried),
+            unit="kinds of check", statistic=f"caught by {', '.join(self.caught) or 'none'}", threshold="at least one",
+            passed=bool(self.caught), seconds=self.seconds,
+            details=(f"not by {', '.join(missed)}",) if missed else ())
+
+
+def catch(mutant: Mutant, *, first: bool, cancelled: Cancelled = never) -> Catch:
+    """Throw the nets at a mutant: all of them, or (``first``) until one catches it."""
+    caught, tried = [], []
+    with timed() as clock:
+        for net in NETS:
+            tried.append(net.name)
+            if not net.passes(mutant.spoil, cancelled):
+                caught.append(net.name)
+                if first:
+                    break
+    return Catch(mutant, tuple(caught), tuple(tried), clock.seconds)
+
+
+def catches(*, quick: bool, cancelled: Cancelled = never) -> Iterator[Catch]:
+    for mutant in MUTANTS:
+        yield catch(mutant, first=quick, cancelled=cancelled)
+
+
+def matrix(found: Iterable[Catch]) -> str:
+    """The kill matrix as a Markdown table: ● caught, · not."""
+    names = [net.name for net in NETS]
+    lines = ["| wrong rule | " + " | ".join(names) + " |", "| --- |" + " :-: |" * len(names)]
+    for one in found:
+        marks = ["●" if name in one.caught else "·" if name in one.tried else "" for name in names]
+        lines.append(f"| {one.mutant.name} | " + " | ".join(marks) + " |")
+    return "\n".join(lines)
