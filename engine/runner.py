@@ -163,8 +163,12 @@ class Runner:
     def _ids(self, tokens: Sequence[int | torch.Tensor]) -> torch.Tensor:
         """(1, W) int64 on the model's device. Ints outside the embedding raise: they would read foreign memory."""
         for token in tokens:
-            if isinstance(token, int) and not 0 <= token < self.vocabulary:
-                raise CacheError(f"Token id {token} is outside the model's vocabulary of {self.vocabulary}.")
+            if isinstance(token, int):
+                if not 0 <= token < self.vocabulary:
+                    raise CacheError(f"Token id {token} is outside the model's vocabulary of {self.vocabulary}.")
+            elif getattr(token, "ndim", 1):
+                raise CacheError("A runner decodes one sequence of tokens, but it was given several; give each a runner of "
+                                 "its own.")
         return as_ids(tokens, self.device)[None]
 
     def _forward(self, ids: torch.Tensor, *, rows: int, real: int | None = None) -> torch.Tensor:

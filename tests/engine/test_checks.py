@@ -1,8 +1,9 @@
-"""SPECSCOPE_CHECK=1: what the caches hold is asserted each round (pitfalls 19, 21)."""
+"""SPECSCOPE_CHECK=1: what the caches hold is asserted each round (pitfalls 19, 21, 30)."""
 
 from __future__ import annotations
 
 import pytest
+import torch
 
 from engine import checks
 from engine.drafters.model import ModelDrafter
@@ -84,8 +85,6 @@ def test_the_sentence_names_slot_and_ids() -> None:
 
 
 def test_a_proof_s_tables_are_checked_too() -> None:
-    import torch
-
     def table(tokens: tuple[int, ...]) -> torch.Tensor:
         return torch.tensor([float((sum(tokens) * (i + 3) + len(tokens)) % 5) for i in range(4)], dtype=torch.float64)
 
@@ -105,3 +104,12 @@ def test_without_the_flag_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> No
     lane = rig.of_models(target(), PROMPT, settings("layer-skip", tokens=5))
     list(lane.run())
     assert lane.target.ids is None
+
+
+def test_a_batch_is_refused_in_words() -> None:  # pitfall 30
+    for batch in ([[1, 2, 3], [0, 0, 3]], [torch.tensor([1, 2]), torch.tensor([3])], [torch.tensor([[1], [2]])]):
+        runner = Runner(target().hf)
+        for take in (runner.forward, runner.prefill):
+            with pytest.raises(CacheError, match="one sequence of tokens, but it was given several"):
+                take(batch)  # type: ignore[operator]
+        assert runner.length == 0
