@@ -114,7 +114,7 @@ def _branches(subject: Subject, method: DrafterSettings, spoil: Spoil | None, fi
 def verify_rows(subject: Subject, *, quick: bool, cancelled: Cancelled, spoil: Spoil | None = None) -> Iterator[Check]:
     """Every row that a lane was judged by, against single steps of a fresh runner over the committed tokens. The prompt
     is so long that the cache grows on the way."""
-    tokens = (16 if quick else 200) if subject.small else (6 if quick else 48)
+    tokens = (16 if quick else 200) if subject.small else (16 if quick else 64)
     prompt = subject.stretched(FIRST_BUCKET - tokens // 3)
     for method in subject.methods[1:]:
         verdict = start_up(subject, method)

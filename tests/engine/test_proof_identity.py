@@ -34,9 +34,10 @@ def test_every_check_passes_on_tiny_models(kind: Checks, model: str) -> None:
 
 
 def test_a_model_that_drafts_for_itself_is_never_refused_in_300_rounds() -> None:
-    for check in judged(identity.same_model):
-        assert check.passed, (check.statistic, check.details)
-        assert check.samples == 300
+    greedy, sampled = judged(identity.same_model)
+    assert greedy.passed, (greedy.statistic, greedy.details)
+    assert greedy.samples == 300
+    assert sampled.passed, (sampled.statistic, sampled.details)
 
 
 def test_half_precision_is_the_plain_lane_too() -> None:
