@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from app.assets import ASSETS
 from app.theme import Theme
 
 _SHEET = """
@@ -34,7 +35,7 @@ _SHEET = """
 QCheckBox { color: @dim; spacing: {8}px; }
 QCheckBox::indicator { width: {14}px; height: {14}px; border: 1px solid @strong_line; border-radius: {4}px;
     background: @raised; }
-QCheckBox::indicator:checked { background: @focus; border-color: @focus; }
+QCheckBox::indicator:checked { background: @focus; border-color: @focus; image: url("%tick%"); }
 QCheckBox:focus { color: @text; }
 #problem { color: @danger; font-size: {12}px; }
 #prompt { font-size: {13}px; }
@@ -66,4 +67,5 @@ def window_sheet(theme: Theme) -> str:
     """``@role`` becomes a colour of the theme, ``{n}`` a length at its scale."""
     roles = {"tab": "hover" if theme.dark else "panel"}
     sheet = re.sub(r"@(\w+)", lambda match: theme.colour(roles.get(match[1], match[1])).name(), _SHEET)
-    return re.sub(r"\{(\d+)\}", lambda match: str(theme.px(float(match[1]))), sheet)
+    sheet = re.sub(r"\{(\d+)\}", lambda match: str(theme.px(float(match[1]))), sheet)
+    return sheet.replace("%tick%", (ASSETS / "icons" / "tick.svg").as_posix())
