@@ -167,8 +167,8 @@ class Runner:
                 if not 0 <= token < self.vocabulary:
                     raise CacheError(f"Token id {token} is outside the model's vocabulary of {self.vocabulary}.")
             elif getattr(token, "ndim", 1):
-                raise CacheError("A runner decodes one sequence of tokens, but it was given several; give each a runner "
-                                 "of its own.")
+                raise CacheError("A runner decodes one sequence of tokens, but it was given several; give each its "
+                                 "own runner.")
         return as_ids(tokens, self.device)[None]
 
     def _forward(self, ids: torch.Tensor, *, rows: int, real: int | None = None) -> torch.Tensor:
