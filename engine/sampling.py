@@ -73,7 +73,8 @@ def nucleus(p: torch.Tensor, mass: float) -> torch.Tensor:
     """(R, V) bool: the smallest set of most probable tokens with at least this mass (never empty).
 
     A token is kept while the mass before it is < ``mass``. transformers removes from the other end of an ascending
-    stable sort, so of equal tokens those with the higher ids come first here.
+    sort, so of equal tokens those with the higher ids come first here. (Its sort isn't stable, so which of equal tokens
+    at the edge it keeps is open.)
     """
     size = p.shape[-1]
     for count in ((NUCLEUS, size) if p.device.type == "cpu" and size > 2 * NUCLEUS else (size,)):

@@ -15,6 +15,7 @@ its arguments alone: a random choice of its own couldn't be replayed.
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 import traceback
 from collections.abc import Callable
@@ -39,6 +40,7 @@ def load(spelled: str) -> Rule:
     Raises :class:`RuleError` when there is none, or when importing it fails.
     """
     module, _, function = spelled.partition(":")
+    module = module.removesuffix(".py")
     if not module or not function.isidentifier():
         raise RuleError(f"The rule is {spelled!r}, but it must be module:function, such as my_rules:accept for the "
                         "function accept of my_rules.py in this folder.")
@@ -51,13 +53,28 @@ def load(spelled: str) -> Rule:
         if error.name and (module == error.name or module.startswith(f"{error.name}.")):
             raise RuleError(f"There is no module {module} here or among the installed packages; --rule looks in "
                             f"{here} first.") from error
-        raise RuleError(f"{module} couldn't be imported: {error}.", details=traceback.format_exc()) from error
-    except Exception as error:
-        raise RuleError(f"{module} couldn't be imported: {type(error).__name__}: {error}.",
+        raise RuleError(f"{module} couldn't be imported: {error}{_place(error)}.",
+                        details=traceback.format_exc()) from error
+    except (Exception, SystemExit) as error:
+        raise RuleError(f"{module} couldn't be imported: {type(error).__name__}: {error}{_place(error)}.",
                         details=traceback.format_exc()) from error
     if not callable(found):
-        raise RuleError(f"{module} has no function {function}.")
+        raise RuleError(f"{module} has no function {function}" + (
+            "." if found is None else f", only a {type(found).__name__} of that name."))
+    try:
+        inspect.signature(found).bind(None, None, 0, 0.0)
+    except TypeError as error:
+        raise RuleError(f"{spelled} must take four arguments, (p, q, token, draw): {error}.") from error
+    except ValueError:  # a compiled function that doesn't tell
+        pass
     return found  # type: ignore[no-any-return]
+
+
+def _place(error: BaseException) -> str:
+    """The last line of the person's own that an error came through."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename != __file__ and "importlib" not in
+              f.filename]
+    return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
 
 
 def judged_by(rule: Rule, name: str) -> SampledRule:
@@ -69,7 +86,7 @@ def judged_by(rule: Rule, name: str) -> SampledRule:
         proposed = torch.nn.functional.one_hot(drafts, p.shape[-1]).to(p.dtype) if q is None else q
         passed, weights = torch.zeros(k, dtype=torch.bool), p[k]
         for i in range(k):
-            accepted, left = _ask(rule, name, p[i], proposed[i], int(drafts[i]), float(accept[i]))
+            accepted, left = ask(rule, name, p[i], proposed[i], int(drafts[i]), float(accept[i]))
             if not accepted:
                 weights = residual(p[i], proposed[i]) if left is None else left
                 break
@@ -84,8 +101,9 @@ def judged_by(rule: Rule, name: str) -> SampledRule:
     return judge
 
 
-def _ask(rule: Rule, name: str, p: torch.Tensor, q: torch.Tensor, token: int, draw: float
+def ask(rule: Rule, name: str, p: torch.Tensor, q: torch.Tensor, token: int, draw: float
          ) -> tuple[bool, torch.Tensor | None]:
+    """The rule's answer for one draft: accepted, and its residual if it gave one. ``p``, ``q`` (V,)."""
     rows = [row.double().cpu().numpy().copy() for row in (p, q)]
     for row in rows:
         row.setflags(write=False)
@@ -94,11 +112,9 @@ def _ask(rule: Rule, name: str, p: torch.Tensor, q: torch.Tensor, token: int, dr
         answer, repeated = _read(first, len(p), name), _read(again, len(p), name)
     except RuleError:
         raise
-    except Exception as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        raise RuleError(f"{name} raised {type(error).__name__}: {error} ({Path(frame.filename).name}, line "
-                        f"{frame.lineno}), asked about token {token} with draw {draw:.6g}.",
-                        details=traceback.format_exc()) from error
+    except (Exception, SystemExit) as error:
+        raise RuleError(f"{name} raised {type(error).__name__}: {error}{_place(error)}, asked about token {token} with "
+                        f"draw {draw:.6g}.", details=traceback.format_exc()) from error
     if answer[0] != repeated[0] or not np.array_equal(answer[1], repeated[1]):
         raise RuleError(f"{name} gave two answers to one question (token {token}, draw {draw:.6g}); it must decide by "
                         "its arguments alone: use the draw it is given instead of random numbers of its own.")

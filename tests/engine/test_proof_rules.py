@@ -60,6 +60,31 @@ def test_a_right_rule_passes_and_a_wrong_one_is_told_where_it_bends() -> None:
     assert "total variation 0.1" in worked.statistic
 
 
+RULES: dict[str, Any] = {
+    "a hole in the draws": lambda p, q, token, draw: right(p, q, token, draw) and not 0.3123 < draw < 0.3173,
+    "sure tokens always": lambda p, q, token, draw: bool(p[token] > 0.9) or right(p, q, token, draw),
+    "rare tokens never": lambda p, q, token, draw: bool(p[token] > 1e-3) and right(p, q, token, draw),
+    "small ids only": lambda p, q, token, draw: token < 128 and right(p, q, token, draw),
+    "in float32": lambda p, q, token, draw: bool(np.float32(draw) < np.float32(p[token]) / np.float32(q[token])),
+    "a little lenient": lambda p, q, token, draw: bool(draw * q[token] < p[token] + 1e-6),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rules_that_are_wrong_only_now_and_then(name: str) -> None:
+    found = [rule_checks.asked(shape, p, q, RULES[name], name, rule_checks.MESH[True])
+             for shape, (p, q) in rule_checks.shapes().items()]
+    assert not all(check.passed for check in found)
+    assert "bends the output" in rule_checks.summary(name, found)
+
+
+def test_rows_of_other_shapes_pass_the_right_rule() -> None:
+    found = [rule_checks.asked(shape, p, q, right, "right", rule_checks.MESH[True])
+             for shape, (p, q) in rule_checks.shapes().items()]
+    assert all(check.passed for check in found), found
+    assert "lossless as far as it was tried" in rule_checks.summary("right", found)
+
+
 @pytest.mark.parametrize(("source", "message"), [
     ("def rule(p, q, token, draw): return 1 / 0", "rules_here:rule raised ZeroDivisionError: division by zero "
                                                   r"\(rules_here.py, line 1\)"),
@@ -68,7 +93,7 @@ def test_a_right_rule_passes_and_a_wrong_one_is_told_where_it_bends() -> None:
     ("def rule(p, q, token, draw): return False, p * 0", "sums to 0"),
     ("def rule(p, q, token, draw): return False, -p", "finite weights of 0 or more"),
     ("def rule(p, q, token, draw): p[0] = 1; return True", "raised ValueError: assignment destination is read-only"),
-    ("def rule(p, q): return True", "raised TypeError"),
+    ("import sys\ndef rule(p, q, token, draw): sys.exit(3)", r"raised SystemExit: 3 \(rules_here.py, line 2\)"),
 ])
 def test_errors_inside_a_rule_are_told_as_its_own(folder: Path, source: str, message: str) -> None:
     (folder / "rules_here.py").write_text(source)
@@ -86,7 +111,8 @@ def test_a_rule_with_random_numbers_of_its_own_is_refused() -> None:
 
 @pytest.mark.parametrize(("spelled", "message"), [
     ("nowhere_at_all:rule", "There is no module nowhere_at_all"), ("math", "must be module:function"),
-    ("math:", "must be module:function"), ("math:nothing", "has no function nothing"), ("math:pi", "has no function"),
+    ("math:", "must be module:function"), ("math:nothing", "has no function nothing"), ("math:pi", "has no function pi, only a float"),
+    ("math.py:cos", "must take four arguments"),
     ("broken_rule:rule", "couldn't be imported: RuntimeError: no"),
     ("lacking_rule:rule", "couldn't be imported: No module named 'not_installed_here'"),
 ])
