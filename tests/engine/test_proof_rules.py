@@ -111,7 +111,8 @@ def test_a_rule_with_random_numbers_of_its_own_is_refused() -> None:
 
 @pytest.mark.parametrize(("spelled", "message"), [
     ("nowhere_at_all:rule", "There is no module nowhere_at_all"), ("math", "must be module:function"),
-    ("math:", "must be module:function"), ("math:nothing", "has no function nothing"), ("math:pi", "has no function pi, only a float"),
+    ("math:", "must be module:function"), ("math:nothing", "has no function nothing"),
+    ("math:pi", "has no function pi, only a float"),
     ("math.py:cos", "must take four arguments"),
     ("broken_rule:rule", "couldn't be imported: RuntimeError: no"),
     ("lacking_rule:rule", "couldn't be imported: No module named 'not_installed_here'"),
