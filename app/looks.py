@@ -68,4 +68,4 @@ def window_sheet(theme: Theme) -> str:
     roles = {"tab": "hover" if theme.dark else "panel"}
     sheet = re.sub(r"@(\w+)", lambda match: theme.colour(roles.get(match[1], match[1])).name(), _SHEET)
     sheet = re.sub(r"\{(\d+)\}", lambda match: str(theme.px(float(match[1]))), sheet)
-    return sheet.replace("%tick%", (ASSETS / "icons" / "tick.svg").as_posix())
+    return sheet.replace("%tick%", (ASSETS / "tick.svg").as_posix())

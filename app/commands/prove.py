@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from typing import Any
 
 import msgspec
@@ -96,7 +97,14 @@ def _try_rule(args: argparse.Namespace, report: Report) -> None:
         raise SpecScopeError(f"--rule is tried on tables of its own, so {' and '.join(given)} would change nothing; "
                              "leave it out.")
     report.about(f"{args.rule} in the place of the judgement")
-    for check in rule_checks.checks(rules.load(args.rule), args.rule, quick=args.quick):
+    with redirect_stdout(sys.stderr):  # what a rule prints must not get into a table or JSON
+        rule = rules.load(args.rule)
+    checks = rule_checks.checks(rule, args.rule, quick=args.quick)
+    while True:
+        with redirect_stdout(sys.stderr):
+            check = next(checks, None)
+        if check is None:
+            return
         report.take(check)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from engine.proof import draws_check, enumeration, identity, rows, subjects
 from engine.proof.mutants import MUTANTS, Mutant
 from engine.proof.report import Cancelled, Check, never, timed
-from engine.proof.tables import ODD_P, ODD_Q, Case, wandering
+from engine.proof.tables import FULLY_WARPED, ODD_P, ODD_Q, RARE_P, RARE_Q, WIDE, Case, wandering
 from engine.proof.trial import Checks, Spoil
 from engine.settings import DrafterSettings, Sampling
 
@@ -19,6 +19,8 @@ PLAIN = Case("with an end token", wandering(1, 3), wandering(2, 3), eos=2)
 WARPED = Case("warped", wandering(3, 3), wandering(4, 3),
               sampling=Sampling(temperature=0.7, min_p=0.2, repetition_penalty=1.5))
 ODD = Case("zeros", ODD_P, ODD_Q, tokens=2)
+LATER = Case("later rounds", wandering(1, 3), wandering(2, 3), gamma=1, tokens=4)
+RARE = Case("rare tokens", RARE_P, RARE_Q, tokens=2)
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,11 @@ NETS: tuple[Net, ...] = (
     _lanes("verify rows", rows.verify_rows),
     _lanes("greedy identity", identity.greedy_against_generate),
     _lanes("same model", identity.same_model, short=True),
+    _enumeration(RARE),
+    _enumeration(LATER),
     _enumeration(WARPED),
+    _enumeration(replace(FULLY_WARPED, name="all warpers")),
+    Net("enumeration wide", lambda spoil, cancelled: [enumeration.check_first_token(WIDE, spoil, cancelled)]),
 )
 """The cheap ones first."""
 

@@ -431,9 +431,77 @@ def _shifted(rig: Rig) -> None:
             ids, positions + 1 if ids.shape[1] > 1 else positions, rows)
 
 
+class _TopPFirst(Warper):
+    """top-p before top-k, the other way round than transformers."""
+
+    def distribution(self, scores: torch.Tensor) -> torch.Tensor:
+        s = self.sampling
+        first = Warper(Sampling(temperature=s.temperature, top_p=s.top_p)).distribution(scores)
+        return Warper(Sampling(temperature=1.0, top_k=s.top_k, min_p=s.min_p)).distribution(first.log())
+
+
+def _top_p_first(rig: Rig) -> None:
+    rig.judge.warper = _TopPFirst(rig.settings.sampling)
+    if isinstance(rig.drafter, ModelDrafter):
+        rig.drafter.warper = rig.judge.warper
+
+
+def _seed_ignored(rig: Rig) -> None:
+    draws_of = rig.draws_of
+    rig.draws_of = lambda seed, start: draws_of(0, start)
+
+
+def _after_acceptance(rig: Rig) -> None:
+    """Redraws from p, but only in rounds behind one that was accepted whole."""
+    whole = False
+
+    def rule(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:
+        nonlocal whole
+        judge = redraw_from_p if whole and len(drafts) else judge_sampled
+        found = judge(p, q, drafts, accept, final)
+        whole = len(drafts) > 0 and int(found.accepted) == len(drafts)
+        return found
+
+    rig.judge.sampled = rule
+
+
+def _separate(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:
+    """The first draft's draw is nudged by the second's."""
+    if len(accept) > 1:
+        accept = torch.cat((accept[:1] - 0.1 * (accept[1:2] - 0.5), accept[1:]))
+    return judge_sampled(p, q, drafts, accept, final)
+
+
+def _entangled(rig: Rig) -> None:
+    rig.judge.sampled = _separate
+
+
+def _clamped(rig: Rig) -> None:
+    rig.judge.sampled = lambda p, q, drafts, accept, final: judge_sampled(p, q, drafts, accept.clamp_min(0.01), final)
+
+
+def _short_residual(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor
+                    ) -> Verdict:
+    right = judge_sampled(p, q, drafts, accept, final)
+    weights = _left(p, q, drafts, right.accepted)
+    kept = weights.topk(min(64, len(weights))).indices
+    weights = torch.zeros_like(weights).index_copy_(0, kept, weights[kept])
+    return _finish(p, q, drafts, right.passed, right.accepted, weights, final[right.accepted])
+
+
+def _truncated(rig: Rig) -> None:
+    rig.judge.sampled = _short_residual
+
+
 MUTANTS: tuple[Mutant, ...] = (
     *(Mutant(rule.name, rule.about, rule.spoil) for rule in RULES),
     Mutant("constant-draw", "Every acceptance is tested against 0.5.", _constant),
+    Mutant("seed-ignored", "Every seed gives the same draws.", _seed_ignored),
+    Mutant("draws-entangled", "One draft's draw is nudged by another's.", _entangled),
+    Mutant("draw-clamped", "Draws below 0.01 are raised to it, so that rare tokens are never accepted.", _clamped),
+    Mutant("residual-truncated", "Only the 64 largest entries of the residual are kept.", _truncated),
+    Mutant("wrong-after-acceptance", "Right, but for rounds behind one that was accepted whole.", _after_acceptance),
+    Mutant("top-p-before-top-k", "The warper's steps are in another order than transformers'.", _top_p_first),
     Mutant("draws-by-position", "Draws are keyed by position alone: the number that discarded a draft judges its "
            "successor.", _keyed_by_position),
     Mutant("argmax-said-softmax", "Drafted by argmax, reported as drawn from the softmax.",

@@ -89,6 +89,8 @@ def shapes() -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
                                 torch.tensor([0.99, 0.004, 0.004, 0.002], dtype=torch.float64)),
         "nearly equal rows": (near, near * (1 + 1e-7 * torch.randn(8, generator=generator, dtype=torch.float64))),
         "1,000 tokens": (zipf / zipf.sum(), (zipf / zipf.sum() + row(1000, 2.0)) / 2),
+        "one-hot q": (peaked.roll(2), torch.eye(5, dtype=torch.float64)[1]),
+        "one-hot q, 1,000 tokens": (zipf / zipf.sum(), torch.eye(1000, dtype=torch.float64)[700]),
         "disjoint but for one": (torch.tensor([0.5, 0.5, 0, 0, 0], dtype=torch.float64),
                                  torch.tensor([0, 0.1, 0.4, 0.3, 0.2], dtype=torch.float64)),
     }

@@ -15,6 +15,7 @@ its arguments alone: a random choice of its own couldn't be replayed.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import sys
 import traceback
@@ -44,11 +45,11 @@ def load(spelled: str) -> Rule:
     if not module or not function.isidentifier():
         raise RuleError(f"The rule is {spelled!r}, but it must be module:function, such as my_rules:accept for the "
                         "function accept of my_rules.py in this folder.")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    here = Path.cwd()
+    if str(here) not in sys.path:
+        sys.path.append(str(here))  # behind everything else: a queue.py of the person's must not stand in for Python's
     try:
-        found = getattr(importlib.import_module(module), function, None)
+        found = getattr(_module(module, here), function, None)
     except ModuleNotFoundError as error:
         if error.name and (module == error.name or module.startswith(f"{error.name}.")):
             raise RuleError(f"There is no module {module} here or among the installed packages; --rule looks in "
@@ -68,6 +69,18 @@ def load(spelled: str) -> Rule:
     except ValueError:  # a compiled function that doesn't tell
         pass
     return found  # type: ignore[no-any-return]
+
+
+def _module(name: str, here: Path) -> Any:
+    """The file of that name in this folder, whatever else is called so; or else what Python finds."""
+    file = here.joinpath(*name.split(".")).with_suffix(".py")
+    spec = importlib.util.spec_from_file_location(f"rule {name}", file) if file.is_file() else None
+    if spec is None or spec.loader is None:
+        return importlib.import_module(name)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses and the like look themselves up there
+    spec.loader.exec_module(module)
+    return module
 
 
 def _place(error: BaseException) -> str:

@@ -33,6 +33,7 @@ def of_the_engine(*, quick: bool, cancelled: Cancelled = never) -> Iterator[Chec
     with _one_thread():
         for case in tables.cases(quick=quick):
             yield enumeration.check(case, cancelled=cancelled)
+        yield enumeration.check_first_token(tables.WIDE, cancelled=cancelled)
         yield draws_check.check(cancelled=cancelled)
         yield from sampling_checks.tiny_checks(quick, cancelled)
         yield from identity.on_tiny_models(quick=quick, cancelled=cancelled)

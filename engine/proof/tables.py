@@ -28,6 +28,10 @@ def looked_up(rows: Sequence[Row]) -> Logits:
     return logits
 
 
+RARE_P: tuple[Row, ...] = ((0.001, 0.499, 0.5), (0.3, 0.0002, 0.6998), (0.2, 0.79, 0.01))
+RARE_Q: tuple[Row, ...] = ((0.9, 0.05, 0.05), (0.1, 0.85, 0.05))
+"""The drafter is fond of what the target hardly ever says."""
+
 WARM = Sampling(temperature=1.0)
 
 
@@ -70,12 +74,24 @@ ODD_Q: tuple[Row, ...] = ((0, 1, 0), (0.2, 0.3, 0.5 + 1e-16), (0.5, 0.5, 0), (0,
 """One-hots, ties, disjoint supports, rows equal up to the last bit, and the smallest numbers there are."""
 
 
+FULLY_WARPED = Case("temperature, top-k, top-p and min-p", wandering(11, 5), wandering(12, 5), gamma=1, tokens=2,
+                    sampling=Sampling(temperature=0.8, top_k=4, top_p=0.85, min_p=0.1))
+
+WIDE = Case("80 tokens, the tail behind the sorted head", wandering(15, 80),
+            tuple(row[:4] + (0.0,) * 76 for row in wandering(16, 80)), gamma=1, tokens=2)
+"""Four tokens are drafted, any may be committed."""
+
+
 def cases(*, quick: bool) -> Iterable[Case]:
     """The worlds that a proof enumerates."""
     p, q = wandering(1, 3), wandering(2, 3)
     yield Case("draft model, γ 1", p, q, gamma=1)
     yield Case("draft model, γ 2, with an end token", p, q, eos=2)
     yield Case("draft model, γ 3", p, q, gamma=3, tokens=4, eos=2)
+    yield Case("rounds behind accepted ones", p, q, gamma=1, tokens=5, eos=2)
+    yield Case("p and q far apart", wandering(13, 3, sharp=5), wandering(14, 3, sharp=5))
+    yield Case("rare tokens drafted often", RARE_P, RARE_Q)
+    yield FULLY_WARPED
     yield Case("prompt lookup, γ 2", p, (), prompt=(0, 1, 2, 0, 1))
     yield Case("zeros, ties, one-hots, denormals", ODD_P, ODD_Q, gamma=2)
     yield Case("temperature 0.7, top-p, min-p", wandering(3, 4), wandering(4, 4), gamma=1,

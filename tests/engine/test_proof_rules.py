@@ -97,10 +97,15 @@ def test_rows_of_other_shapes_pass_the_right_rule() -> None:
 ])
 def test_errors_inside_a_rule_are_told_as_its_own(folder: Path, source: str, message: str) -> None:
     (folder / "rules_here.py").write_text(source)
-    sys.modules.pop("rules_here", None)
     rule = load("rules_here:rule")
     with pytest.raises(RuleError, match=message):
         list(rule_checks.checks(rule, "rules_here:rule", quick=True))
+
+
+def test_a_file_here_goes_before_what_python_knows(folder: Path) -> None:
+    (folder / "queue.py").write_text("def rule(p, q, token, draw): return True")
+    assert load("queue:rule")(None, None, 0, 0.0) is True
+    assert __import__("queue").Queue
 
 
 def test_a_rule_with_random_numbers_of_its_own_is_refused() -> None:
