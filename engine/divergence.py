@@ -140,6 +140,8 @@ def compare(a: Output, b: Output) -> Comparison:
         return Comparison("incomparable", "These lanes answer different prompts, so they can’t be compared.")
     if a.started.target.fingerprint != b.started.target.fingerprint:
         return Comparison("incomparable", "These lanes have different targets, so they can’t be compared.")
+    if a.started.target.dtype != b.started.target.dtype:
+        return Comparison("incomparable", "These lanes compute in different precisions, so they can’t be compared.")
     index = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a.tokens, b.tokens, strict=False)))
     shorter, longer = sorted((len(a.tokens), len(b.tokens)))
     if index == shorter and (shorter == longer or not (a if len(a.tokens) == shorter else b).complete):
@@ -174,9 +176,12 @@ def _judge(a: Output, b: Output, index: int) -> tuple[Kind, str]:
         return "sampled", (f"{where}. Both drew from the target’s distribution, so different tokens are expected."
                            f"{bits}")
     if index >= min(len(a.tokens), len(b.tokens)):
+        if _ends(a) != _ends(b):
+            return "length", f"Identical for {_tokens(index)}; then one lane was told to end, by its own settings."
         return "length", f"Fault: one lane ended after {_tokens(index)} where the other went on."
     reference = b if b.plain and not a.plain else a
     moved = (reference.started or a.started).exactness.row_difference
+    bound = (2 if reference.plain else 4) * moved  # without a plain lane both rows may have moved
     gap = reference.gaps[index] if index < len(reference.gaps) else None
     if same_row:
         return "fault", f"Fault. {where}, although the logits there are the same bit for bit."
@@ -186,8 +191,15 @@ def _judge(a: Output, b: Output, index: int) -> tuple[Kind, str]:
     rule = f"{whose} two best logits are {gap:.3g} apart"
     rule += ("; rows of every width were measured to be the same bit for bit, so nothing can turn them round"
              if not moved else f", and a forward of another width moves each by up to {moved:.3g} here, so up to "
-             f"{2 * moved:.3g} is a near-tie")
-    return ("near-tie", f"Near-tie. {where}: {rule}.") if gap <= 2 * moved else ("fault", f"Fault. {where}: {rule}.")
+             f"{bound:.3g} is a near-tie{'' if reference.plain else ' between two speculative lanes'}")
+    return ("near-tie", f"Near-tie. {where}: {rule}.") if gap <= bound else ("fault", f"Fault. {where}: {rule}.")
+
+
+def _ends(lane: Output) -> tuple[object, ...]:
+    """What decides where a lane ends, besides its tokens."""
+    assert lane.started is not None
+    settings = lane.started.settings
+    return settings.max_new_tokens, settings.stop, settings.ignore_eos
 
 
 def _side(own: Output, other: Output, index: int) -> Side:

@@ -126,3 +126,39 @@ def test_one_ended_early_and_lanes_that_cannot_be_compared() -> None:
     assert compare(long, other).kind == "incomparable"
     warm = output(fake_proof.same("b", texts=("x",), temperature=1.0), "b")
     assert "They sample differently" in compare(long, warm).sentence
+
+
+def changed(output: Output, **settings: object) -> Output:
+    assert output.started is not None
+    output.started = msgspec.structs.replace(
+        output.started, settings=msgspec.structs.replace(output.started.settings, **settings))
+    return output
+
+
+def test_a_lane_that_was_told_to_end_earlier_is_no_fault() -> None:
+    long, short = output(fake_proof.same("a"), "a"), output(fake_proof.same("b", texts=("a", "b")), "b")
+    found = compare(long, changed(short, max_new_tokens=2))
+    assert found.sentence == "Identical for 2 tokens; then one lane was told to end, by its own settings."
+
+
+def test_other_precisions_are_not_compared() -> None:
+    one, other = output(fake_proof.same("a"), "a"), output(fake_proof.same("b"), "b")
+    assert other.started is not None
+    other.started = msgspec.structs.replace(
+        other.started, target=msgspec.structs.replace(other.started.target, dtype="float32"))
+    assert one.started is not None
+    assert one.started.target.dtype != "float32"
+    assert compare(one, other).kind == "incomparable"
+
+
+def test_without_a_plain_lane_both_rows_may_have_moved() -> None:
+    """A gap of 4 times the row difference is explained then, where a plain lane would allow twice."""
+    records = fake_proof.parting(1.6, 0.0)  # the gap there is between 2 and 4 times that
+    plain, ngram = output(records, "plain"), output(records, "ngram")
+    assert compare(plain, ngram).kind == "fault"
+    assert plain.started is not None
+    assert ngram.started is not None
+    plain.started = msgspec.structs.replace(plain.started, settings=ngram.started.settings)
+    found = compare(plain, ngram)
+    assert found.kind == "near-tie"
+    assert "between two speculative lanes" in found.sentence
