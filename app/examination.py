@@ -11,7 +11,7 @@ from app.orders import Catalogue, Examine, Observed, Proving, Report, Rule, Rule
 from app.trials import RIGHT
 from engine.errors import Cancelled
 from engine.models import Model
-from engine.proof import examples, firsttoken, mutants
+from engine.proof import examples, firsttoken, wrong_rules
 from engine.proof.verdict import by_chance
 from engine.rounds import SampledRule
 from engine.verify import judge_sampled
@@ -39,7 +39,7 @@ def examine(order: Examine, model: Model | None, cancelled: Asked) -> Iterator[R
 
 
 def catalogue(id: str) -> Catalogue:
-    return Catalogue(id, (RIGHT, *(Rule(rule.name, rule.title, rule.about) for rule in mutants.RULES)))
+    return Catalogue(id, (RIGHT, *(Rule(rule.name, rule.title, rule.about) for rule in wrong_rules.RULES)))
 
 
 def _rows(trial: Trial, model: Model | None) -> examples.Rows:
@@ -62,4 +62,4 @@ def _try(id: str, trial: Trial, rows: examples.Rows, cancelled: Asked) -> Iterat
 def _rule(name: str) -> SampledRule:
     if name == RIGHT.name:
         return judge_sampled
-    return next(rule.rule for rule in mutants.RULES if rule.name == name)
+    return next(rule.rule for rule in wrong_rules.RULES if rule.name == name)

@@ -1,7 +1,7 @@
-"""Wrong rules: faults that engines had, or plausibly could have. Each exchanges one part of a lane.
+"""Wrong rules and parts: faults that engines had, or plausibly could have. Each exchanges one part of a lane.
 
 A proof that can't tell these from the right thing proves nothing, so the suite runs every one and fails if one survives
-(see kills.py). Those that are judgements (:data:`RULES`) can be watched on screen.
+(see kills.py).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import torch
 from engine.drafters.base import Draft, Drafter, RoundDraws
 from engine.drafters.model import ModelDrafter
 from engine.proof.rig import Rig
+from engine.proof.wrong_rules import RULES, Rows, finish, left_over, ratios, redraw_from_p
 from engine.records import StopReason
-from engine.rounds import SampledRule
-from engine.sampling import Warper, choose
+from engine.sampling import Warper
 from engine.settings import Sampling
-from engine.verify import Verdict, judge_sampled, leading, residual
+from engine.verify import Verdict, judge_sampled, leading
 
 
 @dataclass(frozen=True)
@@ -31,173 +31,6 @@ class Mutant:
     spoil: Callable[[Rig], None]
     bends: bool = True
     """Does it change the output's distribution (or length)? Else it only costs speed, and another check must see it."""
-
-
-@dataclass(frozen=True)
-class WrongRule:
-    """A wrong judgement, for :data:`RULES`."""
-
-    name: str
-    title: str
-    about: str
-    rule: SampledRule
-
-    def spoil(self, rig: Rig) -> None:
-        rig.judge.sampled = self.rule
-
-
-Rows = torch.Tensor
-
-
-def _finish(p: Rows, q: Rows | None, drafts: torch.Tensor, passed: torch.Tensor, accepted: torch.Tensor,
-            weights: torch.Tensor, draw: torch.Tensor) -> Verdict:
-    """A verdict whose final token is drawn from ``weights`` (V,)."""
-    at = torch.arange(len(drafts), device=p.device)
-    p_draft = p[at, drafts].double()
-    q_draft = torch.ones_like(p_draft) if q is None else q[at, drafts].double()
-    mass = weights.sum(dtype=torch.float64)
-    weights = torch.where(mass > 0, weights, p[accepted])
-    return Verdict(accepted, passed, choose(weights, draw), mass, p_draft, q_draft)
-
-
-def _ratios(p: Rows, q: Rows | None, drafts: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    at = torch.arange(len(drafts), device=p.device)
-    return p[at, drafts].double(), torch.ones(len(drafts), dtype=torch.float64, device=p.device) if q is None \
-        else q[at, drafts].double()
-
-
-def _proposed(q: Rows | None, drafts: torch.Tensor, like: torch.Tensor) -> Rows:
-    """q as rows, one-hot where it is implied."""
-    if q is not None:
-        return q
-    return torch.zeros(len(drafts), like.shape[-1], dtype=like.dtype, device=like.device).scatter(
-        1, drafts[:, None], 1.0)
-
-
-def _left(p: Rows, q: Rows | None, drafts: torch.Tensor, accepted: torch.Tensor) -> torch.Tensor:
-    """What the final token is rightly drawn from."""
-    at = int(accepted)
-    return residual(p[at], _proposed(q, drafts, p)[at]) if at < len(drafts) else p[at]
-
-
-def redraw_from_p(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:
-    right = judge_sampled(p, q, drafts, accept, final)
-    at = right.accepted
-    return replace(right, final=choose(p[at], final[at]))
-
-
-def threshold(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:
-    p_draft, q_draft = _ratios(p, q, drafts)
-    passed = p_draft >= q_draft
-    accepted = leading(passed)
-    return _finish(p, q, drafts, passed, accepted, _left(p, q, drafts, accepted), final[accepted])
-
-
-def residual_of_the_next_row(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor,
-                             final: torch.Tensor) -> Verdict:
-    right = judge_sampled(p, q, drafts, accept, final)
-    at = int(right.accepted)
-    if at == len(drafts):
-        return right
-    weights = residual(p[at + 1], _proposed(q, drafts, p)[min(at + 1, len(drafts) - 1)])
-    return _finish(p, q, drafts, right.passed, right.accepted, weights, final[at])
-
-
-def residual_the_other_way(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor,
-                           final: torch.Tensor) -> Verdict:
-    right = judge_sampled(p, q, drafts, accept, final)
-    at = int(right.accepted)
-    if at == len(drafts):
-        return right
-    weights = residual(_proposed(q, drafts, p)[at], p[at])
-    return _finish(p, q, drafts, right.passed, right.accepted, weights, final[at])
-
-
-def residual_without_clamp(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor,
-                           final: torch.Tensor) -> Verdict:
-    right = judge_sampled(p, q, drafts, accept, final)
-    at = int(right.accepted)
-    if at == len(drafts):
-        return right
-    weights = (p[at] - _proposed(q, drafts, p)[at]).abs()
-    return _finish(p, q, drafts, right.passed, right.accepted, weights, final[at])
-
-
-def not_strict(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:
-    p_draft, q_draft = _ratios(p, q, drafts)
-    passed = accept * q_draft <= p_draft
-    accepted = leading(passed)
-    return _finish(p, q, drafts, passed, accepted, _left(p, q, drafts, accepted), final[accepted])
-
-
-def shared_draw(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:
-    return judge_sampled(p, q, drafts, accept, torch.cat((accept, final[-1:])))
-
-
-def bonus_from_q(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:
-    right = judge_sampled(p, q, drafts, accept, final)
-    if int(right.accepted) < len(drafts) or not len(drafts):
-        return right
-    return replace(right, final=choose(_proposed(q, drafts, p)[-1], final[-1]))
-
-
-def bonus_from_the_wrong_row(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor,
-                             final: torch.Tensor) -> Verdict:
-    right = judge_sampled(p, q, drafts, accept, final)
-    if int(right.accepted) < len(drafts) or not len(drafts):
-        return right
-    return replace(right, final=choose(p[-2], final[-1]))
-
-
-def rejected_kept(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:
-    right = judge_sampled(p, q, drafts, accept, final)
-    return replace(right, accepted=(right.accepted + 1).clamp(max=len(drafts)))
-
-
-def test_goes_on(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:
-    right = judge_sampled(p, q, drafts, accept, final)
-    accepted = right.passed.sum()
-    return _finish(p, q, drafts, right.passed, accepted, _left(p, q, drafts, accepted), final[accepted])
-
-
-def short_when_unlikely(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor,
-                        final: torch.Tensor) -> Verdict:
-    p_draft, q_draft = _ratios(p, q, drafts)
-    k = int(leading(p_draft >= 0.7 * q_draft))
-    cut = judge_sampled(p[: k + 1], None if q is None else q[:k], drafts[:k], accept[:k], final[: k + 1])
-    return replace(cut, passed=torch.cat((cut.passed, cut.passed.new_zeros(len(drafts) - k))), p=p_draft, q=q_draft)
-
-
-def always_accept(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:
-    return judge_sampled(p, q, drafts, torch.zeros_like(accept), final)
-
-
-RULES: tuple[WrongRule, ...] = (
-    WrongRule("redraw-from-p", "Redraw from p", "After a rejection the token is drawn from p instead of the residual. "
-              "What q had already given too much of comes up once more.", redraw_from_p),
-    WrongRule("threshold", "Accept when p ≥ q", "The draft is accepted when p ≥ q and rejected otherwise, without a "
-              "draw: what q proposes too often is never kept.", threshold),
-    WrongRule("accept-all", "Accept everything", "Every draft with p > 0 is kept: the output is the drafter's.",
-              always_accept),
-    WrongRule("residual-of-next-row", "Residual of the next row", "After a rejection the residual is that of the "
-              "position behind.", residual_of_the_next_row),
-    WrongRule("residual-reversed", "max(q − p, 0)", "The residual's sign is the wrong way round.",
-              residual_the_other_way),
-    WrongRule("residual-unclamped", "|p − q|", "The residual isn't cut off at 0 but folded over.",
-              residual_without_clamp),
-    WrongRule("shared-draw", "One draw for two choices", "The number that rejected a draft also chooses the "
-              "correction; given that it rejected, it is no longer uniform.", shared_draw),
-    WrongRule("not-strict", "≤ instead of <", "A token with p = 0 is accepted by a draw of exactly 0.", not_strict),
-    WrongRule("bonus-from-q", "Bonus from q", "The token behind k accepted drafts is the drafter's.", bonus_from_q),
-    WrongRule("bonus-from-wrong-row", "Bonus from the wrong row", "The bonus is drawn from the row before its own.",
-              bonus_from_the_wrong_row),
-    WrongRule("rejected-kept", "Rejected token kept", "The rejected draft is committed too.", rejected_kept),
-    WrongRule("test-goes-on", "Test goes on", "Drafts behind a rejection are still tested and counted.",
-              test_goes_on),
-    WrongRule("k-after-looking", "k chosen after looking", "Drafting is called off when a draft turns out unlikely, "
-              "and that position is drawn afresh from p.", short_when_unlikely),
-)
-"""Judgements that can be put in the place of :func:`engine.verify.judge_sampled`."""
 
 
 class _Around:
@@ -385,7 +218,7 @@ def _drafts_not_seen(rig: Rig) -> None:
 def _by_ratio_when_greedy(rig: Rig) -> None:
     """Greedy accepted by probability instead of by argmax."""
     def rule(winners: torch.Tensor, p: Rows, q: Rows | None, drafts: torch.Tensor) -> Verdict:
-        p_draft, q_draft = _ratios(p, q, drafts)
+        p_draft, q_draft = ratios(p, q, drafts)
         passed = p_draft >= 0.5 * q_draft.clamp(max=p.amax(-1)[: len(drafts)].double())
         accepted = leading(passed)
         return Verdict(accepted, passed, winners[accepted], p_draft.new_ones(()), p_draft, q_draft)
@@ -483,10 +316,10 @@ def _clamped(rig: Rig) -> None:
 def _short_residual(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor
                     ) -> Verdict:
     right = judge_sampled(p, q, drafts, accept, final)
-    weights = _left(p, q, drafts, right.accepted)
+    weights = left_over(p, q, drafts, right.accepted)
     kept = weights.topk(min(64, len(weights))).indices
     weights = torch.zeros_like(weights).index_copy_(0, kept, weights[kept])
-    return _finish(p, q, drafts, right.passed, right.accepted, weights, final[right.accepted])
+    return finish(p, q, drafts, right.passed, right.accepted, weights, final[right.accepted])
 
 
 def _truncated(rig: Rig) -> None:

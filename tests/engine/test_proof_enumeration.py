@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from engine.proof import draws_check, enumeration, tables
 from engine.proof.enumeration import enumerate_sequences
 from engine.proof.intervals import LAST, intervals
-from engine.proof.mutants import MUTANTS, RULES, Mutant, WrongRule
+from engine.proof.mutants import MUTANTS, Mutant
 from engine.proof.tables import Case, Row, wandering
+from engine.proof.wrong_rules import RULES, WrongRule
 
 MUTANT = {mutant.name: mutant for mutant in MUTANTS}
 
