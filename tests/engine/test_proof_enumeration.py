@@ -13,7 +13,6 @@ from engine.proof.enumeration import enumerate_sequences
 from engine.proof.intervals import LAST, intervals
 from engine.proof.mutants import MUTANTS, Mutant
 from engine.proof.tables import Case, Row, wandering
-from engine.proof.wrong_rules import RULES, WrongRule
 
 MUTANT = {mutant.name: mutant for mutant in MUTANTS}
 
@@ -80,7 +79,7 @@ def rows(size: int) -> st.SearchStrategy[Row]:
     return st.tuples(*[weight] * size).filter(lambda row: sum(row) > 1e-3)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data(), size=st.integers(2, 4), gamma=st.integers(1, 2))
 def test_any_p_and_q(data: st.DataObject, size: int, gamma: int) -> None:
     """Zeros, ties, one-hots, nearly equal rows, disjoint supports, the smallest numbers there are."""
@@ -99,15 +98,6 @@ def test_any_sampling(temperature: float, top_k: int, top_p: float, min_p: float
                                repetition_penalty=penalty)
     check = enumeration.check(Case("any", wandering(seed, 3), wandering(seed + 1, 3), tokens=2, sampling=sampling))
     assert check.passed, check
-
-
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_enumeration_sees_every_wrong_judgement(rule: WrongRule) -> None:
-    """Somewhere among the cases; which ones is the kill matrix's matter."""
-    odd = Case("zeros", tables.ODD_P, tables.ODD_Q, tokens=2)
-    plain = Case("end", wandering(1, 3), wandering(2, 3), eos=2)
-    found = [enumeration.check(case, rule.spoil, coarse=True) for case in (odd, plain)]
-    assert not all(check.passed for check in found)
 
 
 @pytest.mark.parametrize("mutant", [m for m in MUTANTS if not m.bends and m.name != "stale-drafter-cache"],

@@ -27,11 +27,12 @@ def test_no_wrong_rule_survives(mutant: Mutant) -> None:
     assert found.check.passed
 
 
-def test_a_survivor_fails_its_check() -> None:
+def test_a_survivor_fails_its_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kills, "NETS", NETS[:3])
     found = catch(Mutant("harmless", "Nothing is changed.", lambda rig: None), first=True)
     assert not found.caught
     assert not found.check.passed
-    assert len(found.tried) == len(NETS)
+    assert len(found.tried) == 3
 
 
 def test_the_matrix_has_a_row_a_mutant_and_a_column_a_net() -> None:
