@@ -22,7 +22,7 @@ from engine.drafters.ngram import PromptLookup
 from engine.models import Model
 from engine.proof import firsttoken, tiny_models
 from engine.proof.reference import distribution
-from engine.proof.report import Cancelled, Check, timed
+from engine.proof.report import Cancelled, Check, never, timed
 from engine.proof.rig import Rig, of_models, of_tables
 from engine.proof.statistics import GTest, g_test, together, transformed, uniform
 from engine.records import Committed
@@ -91,7 +91,7 @@ def tiny_checks(quick: bool, cancelled: Cancelled) -> Iterator[Check]:
 
 
 def tiny_check(kind: DrafterKind, sampling: str, *, samples: int, rule: SampledRule = judge_sampled, tests: int = 1,
-               cancelled: Cancelled = lambda: False) -> Check:
+               cancelled: Cancelled = never) -> Check:
     """Tokens 1 to 4 of ``samples`` runs of one drafter, under one of :data:`TINY_SAMPLINGS`, judged by ``rule``."""
     asked = TINY_SAMPLINGS[sampling]
 
@@ -219,7 +219,7 @@ def _proposal(rig: Rig, prompt: Sequence[int]) -> tuple[torch.Tensor | None, int
 
 def whole_runs_check(target: Model, prompt: Sequence[int], method: DrafterSettings, *, runs: int, tokens: int,
                      rule: SampledRule = judge_sampled, tests: int = 1, models: Mapping[str, Model] | None = None,
-                     cancelled: Cancelled = lambda: False) -> Check:
+                     cancelled: Cancelled = never) -> Check:
     """A few long runs, their settings taken in turn from :data:`SAMPLINGS`; every token counts once."""
     samplings = list(SAMPLINGS.values())
 

@@ -5,6 +5,7 @@ Each has that function's arguments: p (k+1, V), q (k, V) or None, drafts (k,), a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
@@ -34,9 +35,7 @@ Rows = torch.Tensor
 def finish(p: Rows, q: Rows | None, drafts: torch.Tensor, passed: torch.Tensor, accepted: torch.Tensor,
             weights: torch.Tensor, draw: torch.Tensor) -> Verdict:
     """A verdict whose final token is drawn from ``weights`` (V,)."""
-    at = torch.arange(len(drafts), device=p.device)
-    p_draft = p[at, drafts].double()
-    q_draft = torch.ones_like(p_draft) if q is None else q[at, drafts].double()
+    p_draft, q_draft = ratios(p, q, drafts)
     mass = weights.sum(dtype=torch.float64)
     weights = torch.where(mass > 0, weights, p[accepted])
     return Verdict(accepted, passed, choose(weights, draw), mass, p_draft, q_draft)
@@ -75,34 +74,21 @@ def threshold(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tenso
     return finish(p, q, drafts, passed, accepted, left_over(p, q, drafts, accepted), final[accepted])
 
 
-def residual_of_the_next_row(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor,
-                             final: torch.Tensor) -> Verdict:
-    right = judge_sampled(p, q, drafts, accept, final)
-    at = int(right.accepted)
-    if at == len(drafts):
-        return right
-    weights = residual(p[at + 1], proposed(q, drafts, p)[min(at + 1, len(drafts) - 1)])
-    return finish(p, q, drafts, right.passed, right.accepted, weights, final[at])
+def _corrected_from(weights: Callable[[Rows, Rows, int], torch.Tensor]) -> SampledRule:
+    """The right judgement, but for what a correction is drawn from: ``weights(p, q, at)`` for a rejection at ``at``."""
+    def rule(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:
+        right = judge_sampled(p, q, drafts, accept, final)
+        at = int(right.accepted)
+        if at == len(drafts):
+            return right
+        return finish(p, q, drafts, right.passed, right.accepted, weights(p, proposed(q, drafts, p), at), final[at])
+
+    return rule
 
 
-def residual_the_other_way(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor,
-                           final: torch.Tensor) -> Verdict:
-    right = judge_sampled(p, q, drafts, accept, final)
-    at = int(right.accepted)
-    if at == len(drafts):
-        return right
-    weights = residual(proposed(q, drafts, p)[at], p[at])
-    return finish(p, q, drafts, right.passed, right.accepted, weights, final[at])
-
-
-def residual_without_clamp(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor,
-                           final: torch.Tensor) -> Verdict:
-    right = judge_sampled(p, q, drafts, accept, final)
-    at = int(right.accepted)
-    if at == len(drafts):
-        return right
-    weights = (p[at] - proposed(q, drafts, p)[at]).abs()
-    return finish(p, q, drafts, right.passed, right.accepted, weights, final[at])
+residual_of_the_next_row = _corrected_from(lambda p, q, at: residual(p[at + 1], q[min(at + 1, len(q) - 1)]))
+residual_the_other_way = _corrected_from(lambda p, q, at: residual(q[at], p[at]))
+residual_without_clamp = _corrected_from(lambda p, q, at: (p[at] - q[at]).abs())
 
 
 def not_strict(p: Rows, q: Rows | None, drafts: torch.Tensor, accept: torch.Tensor, final: torch.Tensor) -> Verdict:

@@ -7,15 +7,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import (
-    LogitsProcessorList,
-    MinPLogitsWarper,
-    RepetitionPenaltyLogitsProcessor,
-    TemperatureLogitsWarper,
-    TopKLogitsWarper,
-    TopPLogitsWarper,
-)
 
+from engine.proof.reference import processors
 from engine.sampling import HEAD, Seen, Warper, best, choose, most_probable, nucleus
 from engine.settings import Sampling
 
@@ -29,18 +22,7 @@ WARPERS = [
 
 def theirs(sampling: Sampling, logits: torch.Tensor, prefix: torch.Tensor) -> torch.Tensor:
     """p by transformers' processors, in generate()'s order."""
-    chain = LogitsProcessorList()
-    if sampling.repetition_penalty != 1:
-        chain.append(RepetitionPenaltyLogitsProcessor(sampling.repetition_penalty))
-    if sampling.temperature != 1:
-        chain.append(TemperatureLogitsWarper(sampling.temperature))
-    if sampling.top_k:
-        chain.append(TopKLogitsWarper(sampling.top_k))
-    if sampling.top_p < 1:
-        chain.append(TopPLogitsWarper(sampling.top_p))
-    if sampling.min_p:
-        chain.append(MinPLogitsWarper(sampling.min_p))
-    return torch.softmax(chain(prefix, logits.float()), -1)
+    return torch.softmax(processors(sampling)(prefix, logits.float()), -1)
 
 
 @pytest.mark.parametrize("sampling", WARPERS, ids=repr)
