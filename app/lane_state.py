@@ -7,6 +7,7 @@ the serial number of its ``Committed`` and the totals after it.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.growing import GrowingArray
+from engine.debugger.history import History, Moment
 from engine.records import (
     Committed,
     Contrast,
@@ -141,7 +143,7 @@ class LaneState:
         """Output tokens known to be the plain lane's (kept here for the store, which compares)."""
         self.prompt_length = 0
         self.rounds: list[RoundSummary] = []
-        self.records: list[Record] = []
+        self.history = History(spec.id)
         self.serials: list[int] = []
         """Of ``records``: where each stands in the whole store."""
         self.vocabulary: dict[int, str] = {}
@@ -153,6 +155,14 @@ class LaneState:
         self._tested = np.zeros(0, dtype=np.int64)
         self._accepted = np.zeros(0, dtype=np.int64)
         self._rows: tuple[Contrast, ...] = ()
+
+    @property
+    def records(self) -> list[Record]:
+        return self.history.records
+
+    def moment(self, cursor: int | None) -> Moment:
+        """The lane as of a serial number of the store; None: now."""
+        return self.history.at(len(self.serials) if cursor is None else bisect_right(self.serials, cursor))
 
     # What the charts read
 
@@ -210,7 +220,7 @@ class LaneState:
     # How records become all that
 
     def append(self, record: Record, serial: int) -> None:
-        self.records.append(record)
+        self.history.append(record)
         self.serials.append(serial)
         self.revision += 1
         handler = _HANDLERS.get(type(record))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.lane_state import Cell, LaneSpec, LaneState, RoundSummary
+from engine.debugger.history import Moment
 from engine.divergence import Divergence, first_divergence
 from engine.records import Record
 
@@ -136,6 +137,11 @@ class Store:
         if found is None:
             state.agreed = min(len(state.ids), len(plain.ids))
         return found
+
+    def moment(self, lane: str) -> Moment | None:
+        """That lane as of the cursor: the same object's worth of facts whether one came to it forwards or backwards."""
+        state = self._lanes.get(lane)
+        return state.moment(self._cursor) if state is not None else None
 
     @property
     def longest_clock(self) -> float:

@@ -23,6 +23,9 @@ Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**40)]
 DraftIndex = Annotated[int, msgspec.Meta(ge=0, le=MAX_GAMMA)]
 """Bounds are checked where records come from outside: a trace may hold anything."""
+Token = Annotated[int, msgspec.Meta(ge=-1, le=2**40)]
+UNKNOWN_TOKEN = -1
+"""In a lane imported from a format that tells no ids."""
 
 StopReason = Literal["eos", "stop", "length", "context", "stopped", "error"]
 FinalKind = Literal["correction", "bonus", "plain", "none"]
@@ -99,6 +102,22 @@ class Exactness(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict for a person, e.g. "bit-exact here (widths 1 to 11 compared)"."""
 
 
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a branch comes from: its records before ``round`` are copies of that lane's."""
+
+    lane: str
+    round: Count
+    change: str
+    """What is different, in words; "" for nothing."""
+    lossless: bool
+    """False when a verdict was forced: then the output is no longer the target's."""
+
+
+Unknown = Literal["target", "settings", "seconds", "tokens", "texts", "p", "q", "draws", "rows", "slots", "prompt"]
+"""What a lane that was imported from another format doesn't know. Its fields hold zeros, empty texts, None or
+:data:`UNKNOWN_TOKEN` then, and no one may show them as figures."""
+
+
 class Record(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     """Common to all: which run, which lane. A late record of a stopped run is recognised by ``run`` and dropped."""
 
@@ -122,6 +141,8 @@ class RunStarted(Record, frozen=True, tag=True, kw_only=True):
     version: str
     started: str
     """Local time, ISO 8601."""
+    branch: Origin | None = None
+    unknown: tuple[Unknown, ...] = ()
 
 
 class Prefilled(Record, frozen=True, tag=True, kw_only=True):
@@ -144,10 +165,11 @@ class Drafted(Record, frozen=True, tag=True, kw_only=True):
     round: Count
     index: DraftIndex
     position: Count
-    token: Count
+    token: Token
     text: str
-    q: float
-    """q(token): 1 for prompt lookup and its like; in a greedy run of a model the softmax at temperature 1."""
+    q: float | None
+    """q(token): 1 for prompt lookup and its like; in a greedy run of a model the softmax at temperature 1; None:
+    unknown."""
     draw: float | None
     """The draw that chose it; None for a deterministic proposal."""
     seconds: Seconds
@@ -180,14 +202,15 @@ class Judged(Record, frozen=True, tag=True, kw_only=True):
     round: Count
     index: DraftIndex
     position: Count
-    token: Count
+    token: Token
     text: str
     accepted: bool
-    p: float
-    q: float
+    p: float | None
+    """None, as for ``q`` and ``best``: unknown."""
+    q: float | None
     draw: float | None
     """u of the test u·q(y) < p(y); None when greedy."""
-    best: int
+    best: int | None
     """The target's argmax at this position."""
 
 

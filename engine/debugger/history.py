@@ -1,0 +1,233 @@
+"""A lane as of any of its records.
+
+A moment is counted in records: at moment n the first n records of the lane have happened and nothing else has. It is a
+pure function of those records, so going back shows exactly what was shown before; it costs one search, not a replay.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from engine.records import (
+    Committed,
+    Contrast,
+    Drafted,
+    Judged,
+    Prefilled,
+    Record,
+    RunFinished,
+    RunStarted,
+    Totals,
+    Verified,
+    Vocabulary,
+)
+
+Phase = Literal["waiting", "started", "prefill", "draft", "verify", "judge", "commit", "finished"]
+"""What the last record was: the step that has just been taken."""
+
+Fate = Literal["pending", "accepted", "rejected", "void"]
+"""Of a draft. Void: it will never be tested, since an earlier one was rejected or the run ended."""
+
+RowUse = Literal["computed", "accepted", "rejected", "final", "void"]
+"""Of a verify row. Computed: nothing has been judged by it yet. Rejected: it rejected its draft, and the correction is
+drawn from it. Final: the bonus or plain token was drawn from it. Void: the prefix it was computed for doesn't exist."""
+
+
+@dataclass(frozen=True)
+class RoundSoFar:
+    """One round, as much of it as has happened."""
+
+    round: int
+    start: int
+    """Tokens committed when it began (prompt + output): the position of its first draft."""
+    drafted: tuple[Drafted, ...] = ()
+    verified: Verified | None = None
+    judged: tuple[Judged, ...] = ()
+    committed: Committed | None = None
+
+    @property
+    def k(self) -> int:
+        """Drafts so far."""
+        return len(self.drafted)
+
+    @property
+    def rejected_at(self) -> int | None:
+        """Which draft was rejected."""
+        last = self.judged[-1] if self.judged else None
+        return last.index if last is not None and not last.accepted else None
+
+    def fate(self, index: int) -> Fate:
+        """Of draft ``index``."""
+        if index < len(self.judged):
+            return "accepted" if self.judged[index].accepted else "rejected"
+        return "void" if self.rejected_at is not None or self.committed is not None else "pending"
+
+    def row(self, index: int) -> Contrast | None:
+        """p against q behind ``index`` drafts; None if not computed yet, or recorded without detail."""
+        rows = self.verified.rows if self.verified is not None else ()
+        return rows[index] if 0 <= index < len(rows) else None
+
+    def row_use(self, index: int) -> RowUse:
+        """Of verify row ``index``, 0 … k."""
+        if index < len(self.judged):
+            return "accepted" if self.judged[index].accepted else "rejected"
+        if self.rejected_at is not None:
+            return "void"
+        if self.committed is None:
+            return "computed"
+        return "final" if index == len(self.judged) and self.committed.final != "none" else "void"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A lane when ``index`` of its records had happened."""
+
+    lane: str
+    index: int
+    phase: Phase
+    record: Record | None
+    """The last that has happened."""
+    started: RunStarted | None
+    finished: RunFinished | None
+    round: RoundSoFar | None
+    """The round under way, or the last one when none is; None before the first."""
+    totals: Totals
+    """Of the finished rounds."""
+    clock: float
+    """Seconds of the lane's own compute, the round under way included as far as it is recorded."""
+    length: int
+    """Tokens committed, prompt included."""
+    history: History = field(compare=False, repr=False)
+
+    @property
+    def sampled(self) -> bool:
+        return self.started is not None and not self.started.settings.sampling.greedy
+
+    @property
+    def tokens(self) -> Sequence[int]:
+        """Ids committed by now, prompt included."""
+        return self.history.ids[: self.length]
+
+    def label(self, token: int) -> str:
+        """A token's own text, as far as the records tell it ("" may be a token's real text)."""
+        return self.history.texts.get(token, f"#{token}")
+
+
+class History:
+    """All records of one lane, growing; :meth:`at` is any moment of it."""
+
+    def __init__(self, lane: str) -> None:
+        self.lane = lane
+        self.records: list[Record] = []
+        self.ids: list[int] = []
+        """Prompt and output."""
+        self.texts: dict[int, str] = {}
+        self.begins: list[int] = []
+        """Index of each round's first record."""
+        self.ends: list[int] = []
+        """Index of each finished round's ``Committed``."""
+        self._started: int | None = None
+        self._prefilled: int | None = None
+        self._finished: int | None = None
+        self._prompt = 0
+        self._totals: list[Totals] = [Totals()]
+        """Before the first round, and after each."""
+        self._lengths: list[int] = [0]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def append(self, record: Record) -> None:
+        place = len(self.records)
+        self.records.append(record)
+        match record:
+            case RunStarted():
+                self._started, self._prompt = place, len(record.prompt)
+                self.ids += record.prompt
+                self._lengths[0] = self._prompt
+            case Prefilled():
+                self._prefilled = place
+                self._totals[0] = self._totals[0].plus(record)
+            case Vocabulary():
+                self.texts.update(record.texts)
+            case Drafted() | Verified():
+                if len(self.begins) == len(self.ends):
+                    self.begins.append(place)
+            case Committed():
+                if len(self.begins) == len(self.ends):  # a recording that holds nothing but the outcome
+                    self.begins.append(place)
+                self.ends.append(place)
+                self.ids += record.tokens
+                self._totals.append(self._totals[-1].plus(record))
+                self._lengths.append(self._lengths[-1] + len(record.tokens))
+            case RunFinished():
+                self._finished = place
+
+    def round_of(self, index: int) -> int | None:
+        """Which round the record at ``index`` belongs to, counted from 0; None before the first."""
+        place = bisect_right(self.begins, index) - 1
+        return place if place >= 0 else None
+
+    def totals_after(self, rounds: int) -> Totals:
+        return self._totals[rounds]
+
+    def position_of(self, round: int) -> int:
+        """Tokens committed when that round began."""
+        return self._lengths[round]
+
+    def round(self, number: int, until: int | None = None) -> RoundSoFar:
+        """Round ``number`` as far as the records before ``until`` tell."""
+        begin = self.begins[number]
+        end = self.ends[number] + 1 if number < len(self.ends) else len(self.records)
+        if until is not None:
+            end = min(end, until)
+        part = self.records[begin:end]
+        verified = next((r for r in part if isinstance(r, Verified)), None)
+        committed = next((r for r in part if isinstance(r, Committed)), None)
+        return RoundSoFar(
+            number, self._lengths[number], tuple(r for r in part if isinstance(r, Drafted)), verified,
+            tuple(r for r in part if isinstance(r, Judged)), committed)
+
+    def at(self, index: int) -> Moment:
+        """The lane when ``index`` of its records had happened, 0 … len."""
+        index = max(0, min(index, len(self.records)))
+        number = self.round_of(index - 1)
+        round_now = self.round(number, index) if number is not None else None
+        done = 0
+        if number is not None:
+            done = number + (round_now is not None and round_now.committed is not None)
+        filled = self._prefilled is not None and self._prefilled < index
+        totals = self._totals[done] if filled or done else Totals()
+        clock = totals.total_seconds
+        if round_now is not None and round_now.committed is None:
+            clock += sum(d.seconds for d in round_now.drafted)
+            clock += round_now.verified.seconds if round_now.verified is not None else 0.0
+        started, finished = self._known(self._started, index), self._known(self._finished, index)
+        return Moment(
+            self.lane, index, _phase(self._last_step(index)), self.records[index - 1] if index else None,
+            started if isinstance(started, RunStarted) else None,
+            finished if isinstance(finished, RunFinished) else None,
+            round_now, totals, clock, self._lengths[done] if started is not None else 0, self)
+
+    def _known(self, place: int | None, index: int) -> Record | None:
+        return self.records[place] if place is not None and place < index else None
+
+    def _last_step(self, index: int) -> Record | None:
+        """The last record that is a step; vocabulary is none."""
+        for place in range(index - 1, -1, -1):
+            if not isinstance(self.records[place], Vocabulary):
+                return self.records[place]
+        return None
+
+
+_PHASES: dict[type[Record], Phase] = {
+    RunStarted: "started", Prefilled: "prefill", Drafted: "draft", Verified: "verify", Judged: "judge",
+    Committed: "commit", RunFinished: "finished",
+}
+
+
+def _phase(record: Record | None) -> Phase:
+    return _PHASES[type(record)] if record is not None else "waiting"
