@@ -157,6 +157,11 @@ class LaneState:
         self._rows: tuple[Contrast, ...] = ()
 
     @property
+    def base(self) -> LaneState:
+        """Whose cells these are: views of earlier moments share them."""
+        return self
+
+    @property
     def records(self) -> list[Record]:
         return self.history.records
 
@@ -202,6 +207,9 @@ class LaneState:
     def token_text(self, token: int) -> str:
         """An id's text made visible (spaces, newlines), as far as the records have told it."""
         return self._labels.get(token, f"#{token}")
+
+    def label(self, token: int) -> str | None:
+        return self._labels.get(token)
 
     def find(self, position: int | None, round: int | None = None, index: int | None = None) -> int | None:
         """The cell of a draft (round and index given) or of the committed token at a position; None if not there."""
@@ -274,6 +282,9 @@ class LaneState:
             cell.kind = "accepted" if record.accepted else "rejected"
             cell.p, cell.q, cell.draw, cell.best, cell.judged = (
                 record.p, record.q, record.draw, record.best, serial)
+        if not record.accepted:
+            for cell in self.cells[place + 1:]:
+                cell.kind, cell.judged = "void", serial
 
     def _on_committed(self, record: Committed, serial: int) -> None:
         first = self.settled
@@ -282,7 +293,7 @@ class LaneState:
             cell.kind, cell.text = "accepted", text
             self.committed.append(first + place)
         for cell in self.cells[first + record.accepted:]:
-            if cell.kind != "rejected":
+            if cell.kind == "pending":
                 cell.kind, cell.judged = "void", serial
         if record.final != "none":
             self._commit_final(record, serial)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSplitter, QStac
 
 from app.activity import Activity
 from app.recording_bar import RecordingBar
+from app.screen import Screen
 from app.store import Change, Store
 from app.theme import Theme
 from widgets.acceptance_chart import AcceptanceChart
@@ -33,6 +34,7 @@ class RaceView(QWidget):
     def __init__(self, store: Store, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._store = store
+        self._screen = screen = Screen(store)
         self._theme = theme
         self._ghosts = True
         self._prompt = False
@@ -57,8 +59,8 @@ class RaceView(QWidget):
         self._stack.addWidget(scroll)
         self._stack.addWidget(self.empty)
 
-        self.race_chart = RaceChart(store, theme)
-        self.acceptance_chart = AcceptanceChart(store, theme)
+        self.race_chart = RaceChart(screen, theme)
+        self.acceptance_chart = AcceptanceChart(screen, theme)
         self._charts = QSplitter(Qt.Orientation.Horizontal)
         self._charts.addWidget(self.race_chart)
         self._charts.addWidget(self.acceptance_chart)
@@ -71,7 +73,7 @@ class RaceView(QWidget):
                 splitter.setStretchFactor(place, weight)
         self._split.splitterMoved.connect(self._on_split_moved)
 
-        self.legend = Legend(store, theme)
+        self.legend = Legend(screen, theme)
         self._foot = QHBoxLayout()
         self._foot.addWidget(self.legend)
         self._foot.addWidget(self.activity, 1)
@@ -79,7 +81,7 @@ class RaceView(QWidget):
         self._column.addWidget(self.recording_bar)
         self._column.addWidget(self._split, 1)
         self._column.addLayout(self._foot)
-        self.hover_card = HoverCard(store, theme, self)
+        self.hover_card = HoverCard(screen, theme, self)
         self._dress()
         store.changed.connect(self._on_store)
         self._rebuild()
@@ -161,7 +163,7 @@ class RaceView(QWidget):
         self._share_height()
 
     def _card(self, lane: str) -> LaneCard:
-        card = LaneCard(self._store, self._theme, lane)
+        card = LaneCard(self._screen, self._theme, lane)
         card.set_ghosts(self._ghosts)
         card.set_prompt(self._prompt)
         card.setMinimumHeight(self._theme.px(LANE_HEIGHT))

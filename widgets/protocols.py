@@ -76,6 +76,10 @@ class RoundView(Protocol):
 
 class LaneView(Protocol):
     @property
+    def base(self) -> LaneView:
+        """Whose settled cells these are: itself, or the lane of which this is an earlier moment."""
+        ...
+    @property
     def id(self) -> str: ...
     @property
     def title(self) -> str: ...

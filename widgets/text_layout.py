@@ -104,16 +104,15 @@ class TextLayout:
         self._sure = min(settled, end)
         return end == len(cells)
 
-    def line_of(self, cell: int) -> int | None:
-        """The line on which a cell begins; None if it isn't shown."""
-        first = max(0, bisect_left(self.lines, cell, key=lambda line: line.start.cell) - 1)
-        for index in range(first, len(self.lines)):
-            line = self.lines[index]
-            if line.start.cell > cell:
-                break
-            if any(fragment.cell == cell for fragment in line.fragments):
-                return index
-        return None
+    def as_of(self, cells: Sequence[CellView], settled: int) -> list[Line]:
+        """The lines of an earlier moment, whose first ``settled`` cells are those laid out here: all lines that were
+        decided by then are shared, and only what stands behind them is laid out."""
+        kept = bisect_left(self.lines, min(settled, self._sure), key=lambda line: line.decided_by)
+        tail = TextLayout(self.measure, self.advance)
+        tail.ghosts, tail.prompt, tail.width = self.ghosts, self.prompt, self.width
+        start = tail.go_on_from(self.lines[kept]) if kept < len(self.lines) else Place(0, 0, 0)
+        tail._lay_out(cells, start, len(cells))
+        return self.lines[:kept] + tail.lines
 
     def _drop_unsure(self) -> Place:
         """Forget the lines whose end was decided by a cell that wasn't settled then, and start where they did."""
@@ -121,11 +120,13 @@ class TextLayout:
         first = None
         while lines and lines[-1].decided_by >= self._sure:
             first = lines.pop()
-        if first is None:
-            return Place(0, 0, 0)
-        self._line = Line(first.start, first.wrapped, first.indent if first.wrapped else 0.0,
-                          self._margin(first.indent) if first.wrapped else 0.0)
-        return first.start
+        return Place(0, 0, 0) if first is None else self.go_on_from(first)
+
+    def go_on_from(self, line: Line) -> Place:
+        """Lay this line out again; returns where it starts."""
+        self._line = Line(line.start, line.wrapped, line.indent if line.wrapped else 0.0,
+                          self._margin(line.indent) if line.wrapped else 0.0)
+        return line.start
 
     def _lay_out(self, cells: Sequence[CellView], start: Place, end: int) -> None:
         for index in range(start.cell, end):
@@ -209,6 +210,18 @@ class TextLayout:
         while 1 < count < len(text) and _SHAPED.match(text[count]):
             count -= 1
         return count
+
+
+def line_of(lines: Sequence[Line], cell: int) -> int | None:
+    """The line on which a cell begins; None if it isn't shown."""
+    first = max(0, bisect_left(lines, cell, key=lambda line: line.start.cell) - 1)
+    for index in range(first, len(lines)):
+        line = lines[index]
+        if line.start.cell > cell:
+            break
+        if any(fragment.cell == cell for fragment in line.fragments):
+            return index
+    return None
 
 
 def pieces(cell: CellView) -> Iterator[str]:

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 from widgets.marks import WORDS
 from widgets.panel import Panel, lane_version
 from widgets.protocols import CellView, LaneView, StoreView, ThemeView
-from widgets.text_layout import Line, TextLayout
+from widgets.text_layout import Line, TextLayout, line_of
 from widgets.token_painter import TokenPainter
 
 LAYOUT_BUDGET = 3000
@@ -73,6 +73,7 @@ class TokenStream(Panel, QAbstractScrollArea):
     def restyle(self) -> None:
         self._painter = TokenPainter(self.theme)
         self._layout = TextLayout(self._painter.measure, self._painter.advance)
+        self._lines: list[Line] = []
         self._layout.ghosts, self._layout.prompt = self._ghosts, self._prompt
         self.setMinimumHeight(2 * self._painter.line_height)
         self._relayout()
@@ -83,14 +84,19 @@ class TokenStream(Panel, QAbstractScrollArea):
         return lane_version(self.store, self.lane)
 
     def sync(self) -> None:
-        lane = self.store.lane(self.lane)
-        if lane is not self._source:
-            self._source = lane
+        lane, before = self.store.lane(self.lane), self._source
+        self._source = lane
+        if (lane and lane.base) is not (before and before.base):
             self._following = True
             self._layout.reset(self._text_width())
             self.setAccessibleName(f"{lane.title}: token stream" if lane else "token stream")
-        if lane is not None and not self._layout.sync(lane.cells, lane.settled, LAYOUT_BUDGET):
-            self.mark_dirty()
+        if lane is None:
+            self._lines = []
+        else:
+            base = lane.base  # laid out whole, so that any moment of it is at hand
+            if not self._layout.sync(base.cells, base.settled, LAYOUT_BUDGET):
+                self.mark_dirty()
+            self._lines = self._layout.lines if lane is base else self._layout.as_of(lane.cells, lane.settled)
         self._update_scroll_bar()
         self._follow_selection()
         self.viewport().update()
@@ -107,7 +113,7 @@ class TokenStream(Panel, QAbstractScrollArea):
 
     def _shown_lines(self) -> int:
         """A last, empty line counts only while text may still come."""
-        lines = self._layout.lines
+        lines = self._lines
         if lines and not lines[-1].fragments and self._source is not None and self._source.status != "running":
             return len(lines) - 1
         return len(lines)
@@ -134,7 +140,7 @@ class TokenStream(Panel, QAbstractScrollArea):
             return
         self._shown_selection = selection
         outlined = self._outlined()
-        line = self._layout.line_of(outlined[0]) if outlined else None
+        line = line_of(self._lines, outlined[0]) if outlined else None
         if line is None:
             return
         bar = self.verticalScrollBar()
@@ -160,7 +166,7 @@ class TokenStream(Panel, QAbstractScrollArea):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        lane, lines = self._source, self._layout.lines
+        lane, lines = self._source, self._lines
         if lane is None or not lines:
             return
         unit, height = self._painter.unit, self._painter.line_height
@@ -199,9 +205,9 @@ class TokenStream(Panel, QAbstractScrollArea):
         """Index of the cell under a point of the viewport."""
         row = int(point.y() // self._painter.line_height)
         index = self.verticalScrollBar().value() + row
-        if not (0 <= row < self._rows() and index < len(self._layout.lines)):
+        if not (0 <= row < self._rows() and index < len(self._lines)):
             return None
-        line = self._layout.lines[index]
+        line = self._lines[index]
         x = point.x() - self._painter.unit
         for (left, right), fragment in zip(self._painter.spans(line), line.fragments, strict=True):
             if left <= x < right:
@@ -273,14 +279,14 @@ class TokenStream(Panel, QAbstractScrollArea):
 
     def _neighbour(self, key: Qt.Key) -> int | None:
         """The shown cell that an arrow key leads to from the selected one."""
-        lines = [line for line in self._layout.lines if line.fragments]
+        lines = [line for line in self._lines if line.fragments]
         if not lines:
             return None
         outlined = self._outlined()
-        number = self._layout.line_of(outlined[0]) if outlined else None
+        number = line_of(self._lines, outlined[0]) if outlined else None
         if outlined is None or number is None:
             return lines[0].fragments[0].cell if key == Qt.Key.Key_Home else lines[-1].fragments[-1].cell
-        line = self._layout.lines[number]
+        line = self._lines[number]
         if key == Qt.Key.Key_Home:
             return line.fragments[0].cell
         if key == Qt.Key.Key_End:
@@ -291,22 +297,22 @@ class TokenStream(Panel, QAbstractScrollArea):
         step = 1 if key == Qt.Key.Key_Right else -1
         cell = outlined[0] + step
         while self._source is not None and 0 <= cell < len(self._source.cells):
-            if self._source.cells[cell].kind != "prompt" and self._layout.line_of(cell) is not None:
+            if self._source.cells[cell].kind != "prompt" and line_of(self._lines, cell) is not None:
                 return cell
             cell += step
         return None
 
     def _nearest(self, number: int, line: Line, cell: int) -> int | None:
-        if not 0 <= number < len(self._layout.lines) or not self._layout.lines[number].fragments:
+        if not 0 <= number < len(self._lines) or not self._lines[number].fragments:
             return None
         x = next(fragment.x for fragment in line.fragments if fragment.cell == cell)
-        other = self._layout.lines[number]
+        other = self._lines[number]
         spans = self._painter.spans(other)
         best = min(range(len(spans)), key=lambda i: max(spans[i][0] - x, x - spans[i][1], 0.0))
         return other.fragments[best].cell
 
     def _reveal(self, cell: int) -> None:
-        number = self._layout.line_of(cell)
+        number = line_of(self._lines, cell)
         bar = self.verticalScrollBar()
         if number is not None:
             bar.setValue(min(number, max(bar.value(), number - self._rows() + 1)))

@@ -7,7 +7,7 @@ import pytest
 from app.store import Cell, LaneSpec, Store
 from tests.widgets import fake_run
 from tests.widgets.fake_run import LOOKUP, lane_records
-from widgets.text_layout import NEWLINE, TextLayout
+from widgets.text_layout import NEWLINE, TextLayout, line_of
 
 WIDTH = 10.0
 
@@ -48,7 +48,7 @@ def test_tokens_with_text_on_two_lines_are_on_both() -> None:
     made = synced(cells("a\n  b"))
     assert shown(made) == ["a" + NEWLINE, "  b"]
     assert {f.cell for line in made.lines for f in line.fragments} == {0}
-    assert made.line_of(0) == 0
+    assert line_of(made.lines, 0) == 0
 
 
 def test_words_of_several_tokens_are_not_cut() -> None:
@@ -133,8 +133,8 @@ def test_line_of_finds_every_shown_cell() -> None:
     made = layout(40)
     made.sync(lane.cells, lane.settled)
     for cell in range(1, len(lane.cells)):
-        line = made.line_of(cell)
+        line = line_of(made.lines, cell)
         assert line is not None
         assert any(f.cell == cell for f in made.lines[line].fragments)
         assert line == 0 or not any(f.cell == cell for f in made.lines[line - 1].fragments)
-    assert made.line_of(0) is None  # the prompt is hidden
+    assert line_of(made.lines, 0) is None  # the prompt is hidden

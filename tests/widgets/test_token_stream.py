@@ -15,6 +15,7 @@ from app.theme import Theme
 from tests.widgets import fake_run
 from tests.widgets.conftest import Fill
 from tests.widgets.fake_run import DRAFT, LOOKUP, PLAIN, WIDE, lane_records
+from widgets.text_layout import line_of
 from widgets.token_stream import TokenStream
 
 
@@ -120,8 +121,8 @@ def test_keys_move_the_selection(qtbot: QtBot, theme: Theme, fill: Fill) -> None
     assert stream._outlined() == (len(lane.cells) - 2, len(lane.cells) - 1)
     qtbot.keyClick(stream, Qt.Key.Key_Right)
     qtbot.keyClick(stream, Qt.Key.Key_Up)
-    line = stream._layout.line_of(stream._outlined()[0])
-    assert line == stream._layout.line_of(len(lane.cells) - 1) - 1
+    line = line_of(stream._lines, stream._outlined()[0])
+    assert line == line_of(stream._lines, len(lane.cells) - 1) - 1
     qtbot.keyClick(stream, Qt.Key.Key_Home)
     assert stream._outlined()[0] == stream._layout.lines[line].fragments[0].cell
     for _ in range(60):
