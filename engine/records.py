@@ -81,6 +81,8 @@ class TargetInfo(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str
     """Digest of config and weights' headers: tells one checkpoint from another."""
     source: str = ""
+    slot_bytes: Count = 0
+    """Bytes of keys and values that one token takes in all layers; 0: unknown."""
     generation_notes: tuple[str, ...] = ()
     """What the checkpoint's generation_config asks for that isn't applied silently (a repetition penalty, say)."""
 
@@ -143,6 +145,8 @@ class RunStarted(Record, frozen=True, tag=True, kw_only=True):
     """Local time, ISO 8601."""
     branch: Origin | None = None
     unknown: tuple[Unknown, ...] = ()
+    eos: tuple[int, ...] = ()
+    """Token ids that end a text, ascending; empty in recordings that don't tell."""
 
 
 class Prefilled(Record, frozen=True, tag=True, kw_only=True):

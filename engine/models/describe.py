@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from engine.models.find import Place
 from engine.records import TargetInfo
 
@@ -39,7 +41,7 @@ def describe(place: Place, hf: Any) -> TargetInfo:
         name=place.name, source=place.source, parameters=sum(p.numel() for p in hf.parameters()),
         layers=int(config.num_hidden_layers), vocabulary=vocabulary_size(hf), context=context_length(config),
         dtype=str(hf.dtype).removeprefix("torch."), device=device_name(hf), fingerprint=fingerprint(place),
-        generation_notes=generation_notes(hf.generation_config))
+        slot_bytes=_slot_bytes_if_told(hf), generation_notes=generation_notes(hf.generation_config))
 
 
 def vocabulary_size(hf: Any) -> int:
@@ -55,6 +57,26 @@ def context_length(config: Any) -> int:
         if isinstance(value, int) and value > 0:
             return value
     return 10**9
+
+
+def slot_bytes(config: Any, dtype: torch.dtype) -> int:
+    """Bytes of keys and values that one token takes in all layers."""
+    text = config.get_text_config(decoder=True)
+    heads = int(getattr(text, "num_attention_heads", 1))
+    if getattr(text, "kv_lora_rank", None):  # multi-head latent attention: cached after its expansion
+        key, value, groups = text.qk_nope_head_dim + text.qk_rope_head_dim, text.v_head_dim, heads
+    else:
+        groups = int(getattr(text, "num_key_value_heads", None) or heads)
+        key = value = int(getattr(text, "head_dim", None) or text.hidden_size // heads)
+    return int(text.num_hidden_layers) * groups * (int(key) + int(value)) * dtype.itemsize
+
+
+def _slot_bytes_if_told(hf: Any) -> int:
+    """0 for a configuration that doesn't tell, as some models with code of their own."""
+    try:
+        return slot_bytes(hf.config, hf.dtype)
+    except (AttributeError, TypeError):
+        return 0
 
 
 def device_name(hf: Any) -> str:

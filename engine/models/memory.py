@@ -16,7 +16,7 @@ import transformers
 
 from engine.errors import ModelError
 from engine.models import builtin, hub
-from engine.models.describe import context_length
+from engine.models.describe import context_length, slot_bytes
 from engine.models.device import choose_device, choose_dtype, free_memory, size
 from engine.models.find import Place, find_local, read_config, refuse
 from engine.models.progress import Reporter
@@ -124,18 +124,6 @@ def estimate(target: str, drafters: Sequence[DrafterSettings] = (DrafterSettings
 def slots_needed(length: int, gamma: int) -> int:
     """Room that a lane's cache grows to, in tokens: prompt and output, one round's drafts and the newest token."""
     return bucket(length + gamma + 1)
-
-
-def slot_bytes(config: Any, dtype: torch.dtype) -> int:
-    """Bytes of keys and values that one token takes in all layers."""
-    text = config.get_text_config(decoder=True)
-    heads = int(getattr(text, "num_attention_heads", 1))
-    if getattr(text, "kv_lora_rank", None):  # multi-head latent attention: cached after its expansion
-        key, value, groups = text.qk_nope_head_dim + text.qk_rope_head_dim, text.v_head_dim, heads
-    else:
-        groups = int(getattr(text, "num_key_value_heads", None) or heads)
-        key = value = int(getattr(text, "head_dim", None) or text.hidden_size // heads)
-    return int(text.num_hidden_layers) * groups * (int(key) + int(value)) * dtype.itemsize
 
 
 def weights_need(name: str, config: Any, dtype: torch.dtype, *, folder: Path | None, stored: int | None = None,

@@ -1,0 +1,222 @@
+"""A round as its tokens and, in plain words, what has just happened in it; both grow record by record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.debugger.history import Moment, RoundSoFar
+from engine.debugger.token_words import compared, one_line, plain, quoted
+from engine.records import Committed, Judged
+
+TAIL = 10
+"""Tokens of the prefix that are shown before the round's own."""
+
+ChipKind = Literal["prompt", "plain", "accepted", "rejected", "void", "pending", "correction", "bonus"]
+
+_ENDS = {
+    "eos": "The run is over: the end token was committed.",
+    "stop": "The run is over: a stop text appeared.",
+    "length": "The run is over: it has all the tokens that were asked for.",
+    "context": "The run is over: the target’s context is full.",
+    "stopped": "The run was stopped.",
+    "error": "The run failed.",
+}
+
+
+@dataclass(frozen=True)
+class Chip:
+    """One token of the strip, shaped like a token of the stream so that the same painter draws it."""
+
+    id: int
+    text: str
+    """On one line."""
+    kind: ChipKind
+    round: int
+    index: int
+    """The verify row that judged it or that it was drawn from: for a correction the rejected draft's. −1: prefix."""
+    position: int
+
+    @property
+    def label(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class RoundWords:
+    title: str
+    gamma: int | None
+    """None: unknown or no drafter."""
+    round: int | None
+    chips: tuple[Chip, ...]
+    sentence: str
+
+
+def round_words(moment: Moment) -> RoundWords | None:
+    """None before the run has started."""
+    started = moment.started
+    if started is None:
+        return None
+    now = moment.round
+    gamma = started.gamma if started.gamma and "settings" not in started.unknown else None
+    return RoundWords(started.title, gamma, now.round if now is not None else None, tuple(_chips(moment, now)),
+                      sentence(moment))
+
+
+def _chips(moment: Moment, now: RoundSoFar | None) -> list[Chip]:
+    start = now.start if now is not None else moment.length
+    first = max(0, start - TAIL)
+    chips = [Chip(-1, "…", "prompt", -1, -1, first - 1)] if first else []
+    prompt = len(moment.started.prompt) if moment.started is not None else 0
+    chips += [Chip(token, one_line(moment.label(token)), "prompt" if first + place < prompt else "plain", -1, -1,
+                   first + place) for place, token in enumerate(moment.history.ids[first:start])]
+    if now is None:
+        return chips
+    chips += [Chip(d.token, one_line(d.text), now.fate(d.index), now.round, d.index, start + d.index)
+              for d in now.drafted]
+    done = now.committed
+    if done is not None:  # a recording may hold nothing but the outcome
+        chips += [Chip(done.tokens[i], one_line(done.texts[i]), "accepted", now.round, i, start + i)
+                  for i in range(now.k, min(done.accepted, len(done.tokens)))]
+    if done is not None and done.final != "none":
+        text = one_line(done.texts[-1] or moment.label(done.tokens[-1]))
+        chips.append(Chip(done.tokens[-1], text, done.final, now.round, len(now.judged) if done.final != "correction"
+                          else _rejected(now), start + len(done.tokens) - 1))
+    return chips
+
+
+def _rejected(now: RoundSoFar) -> int:
+    return now.rejected_at if now.rejected_at is not None else len(now.judged)
+
+
+# What has just happened, in words
+
+
+def sentence(moment: Moment) -> str:
+    now = moment.round
+    match moment.phase:
+        case "waiting":
+            return "Nothing has happened yet."
+        case "started":
+            count = moment.length
+            return f"The run begins with a prompt of {count:,} {'token' if count == 1 else 'tokens'}."
+        case "prefill":
+            return ("The prompt is in the caches, all but its newest token: that one’s keys and values come with the "
+                    "first round.")
+        case "finished":
+            assert moment.finished is not None
+            return moment.finished.message or _ENDS[moment.finished.reason]
+    assert now is not None
+    match moment.phase:
+        case "draft":
+            return _drafted(moment, now)
+        case "verify":
+            return _verified(now)
+        case "judge":
+            return _judged(moment, now)
+    return _committed(moment, now)
+
+
+def _drafted(moment: Moment, now: RoundSoFar) -> str:
+    draft = now.drafted[-1]
+    text = f"Draft {draft.index + 1}, {quoted(draft.text)}, is proposed"
+    if draft.source:
+        return f"{text}: {draft.source}."
+    if draft.q is None:
+        return f"{text}."
+    if not moment.sampled:
+        return f"{text}: the drafter’s most probable token."
+    return f"{text}: the drafter drew it with probability q = {plain(draft.q)}."
+
+
+def _verified(now: RoundSoFar) -> str:
+    if not now.k:
+        return "One forward of the target has computed what comes after the newest token."
+    after = "the draft" if now.k == 1 else f"each of the {now.k} drafts"
+    return (f"One forward of the target has computed {now.k + 1} rows: what comes after the newest token, and after "
+            f"{after}. Nothing is judged yet.")
+
+
+def _judged(moment: Moment, now: RoundSoFar) -> str:
+    last = now.judged[-1]
+    said = [verdict(moment, last)]
+    if last.accepted and last.index + 1 < now.k:
+        said.append(f"Next is draft {last.index + 2}, {quoted(now.drafted[last.index + 1].text)}.")
+    elif last.accepted:
+        said.append("That was the last draft." if now.k > 1 else "It was the only draft.")
+    else:
+        said.append("A correction follows.")
+        said += _never_tested(now, "will never be tested")
+    return " ".join(said)
+
+
+def verdict(moment: Moment, judged: Judged) -> str:
+    """One test with its arithmetic, as far as it is known."""
+    named = f"Draft {judged.index + 1}, {quoted(judged.text)}, is {'accepted' if judged.accepted else 'rejected'}"
+    if not moment.sampled:
+        return named + _greedy_reason(moment, judged)
+    if judged.draw is None or judged.q is None or judged.p is None:
+        return f"{named}."
+    left, right = judged.draw * judged.q, judged.p
+    below = left < right
+    u_q, p = compared(left, right)
+    how = f"u·q = {u_q} {'is below' if below else 'is not below'} p = {p}"
+    return f"{named}: {how}." if below == judged.accepted else f"{named} although {how}."
+
+
+def _greedy_reason(moment: Moment, judged: Judged) -> str:
+    if judged.best is None:
+        return "."
+    if judged.best == judged.token:
+        return ": it is the target’s most probable token." if judged.accepted \
+            else " although it is the target’s most probable token."
+    best = quoted(moment.label(judged.best))
+    return f" although the target’s most probable token is {best}." if judged.accepted \
+        else f": the target’s most probable token is {best}."
+
+
+def _committed(moment: Moment, now: RoundSoFar) -> str:
+    done = now.committed
+    assert done is not None
+    if done.final == "plain" and not now.k:
+        return _plain(moment, done)
+    said = []
+    if now.judged and not now.judged[-1].accepted:
+        said.append(verdict(moment, now.judged[-1]))
+    elif done.accepted and done.accepted == now.k:
+        said.append("The one draft is accepted." if now.k == 1 else f"All {now.k} drafts are accepted.")
+    elif done.accepted:
+        said.append(f"{done.accepted} of {now.k} drafts {'is' if done.accepted == 1 else 'are'} accepted.")
+    said += _final(moment, now, done)
+    said += _never_tested(now, "is never tested")
+    return " ".join(said)
+
+
+def _plain(moment: Moment, done: Committed) -> str:
+    token = quoted(moment.label(done.tokens[-1]))
+    return f"{token} is drawn from p and committed." if moment.sampled \
+        else f"{token}, the target’s most probable token, is committed."
+
+
+def _final(moment: Moment, now: RoundSoFar, done: Committed) -> list[str]:
+    if done.final == "none":
+        return ["The output ends with it." if done.accepted == 1 else "The output ends with the last accepted one."]
+    token = quoted(moment.label(done.tokens[-1]))
+    if not moment.sampled:
+        return [f"The {done.final} {token} is the target’s most probable token."]
+    if done.final == "correction":
+        source = "p, since the residual is empty" if done.residual_empty else "the residual"
+        return [f"The correction {token} is drawn from {source}."]
+    return [f"The {done.final} {token} is drawn from p after {'it' if now.k == 1 else 'them'}."
+            if now.k else f"{token} is drawn from p."]
+
+
+def _never_tested(now: RoundSoFar, what: str) -> list[str]:
+    left = [d for d in now.drafted if now.fate(d.index) == "void"]
+    if not left:
+        return []
+    if len(left) == 1:
+        return [f"{quoted(left[0].text)} {what}."]
+    names = f"{', '.join(quoted(d.text) for d in left[:-1])} and {quoted(left[-1].text)}" if len(left) <= 3 \
+        else f"The {len(left)} drafts behind it"
+    return [f"{names} {what.replace('is ', 'are ')}."]
