@@ -1,38 +1,95 @@
-"""Records to a file and back: JSON lines, one record a line, flushed at the end of each round.
+"""Records to a file and back: JSON lines, a header first, then one record a line, flushed at the end of each round.
 
-A killed process loses at most the round in flight. Read without torch. Nothing in a file is ever executed.
+A killed process loses at most the round in flight, compressed or not. Read without torch. Nothing in a file is ever
+executed, and nothing in it is believed: what isn't a record, or can't follow the records before it, ends the reading
+with one :class:`TraceError`. docs/traces.md describes the format, assets/spectrace.schema.json each line.
 """
 
 from __future__ import annotations
 
-import gzip
 import os
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, get_args
+from typing import Annotated, Any, get_args
 
 import msgspec
 import numpy as np
 
 from engine import __version__
 from engine.errors import SpecScopeError
-from engine.records import AnyRecord, Committed, Record, RunFinished, RunStarted
+from engine.records import (
+    AnyRecord,
+    Committed,
+    Prefilled,
+    Record,
+    RunFinished,
+    RunStarted,
+    TargetInfo,
+    Unknown,
+    Vocabulary,
+)
+from engine.settings import RunSettings
+from engine.trace_lines import LONGEST_LINE, DamagedError, Sink, lines, sink
+from engine.trace_order import RunOrder
 
 FORMAT = 1
-GZIP = b"\x1f\x8b"
+"""Grows when files appear that older versions would misread; new optional fields don't need it."""
+ROUND_LINE = 2**20
+"""Bytes that a line of a round may take; prompts, vocabularies and whole outputs may be longer."""
+
+
+Number = Annotated[int, msgspec.Meta(ge=1, le=2**31)]
+Version = Annotated[str, msgspec.Meta(max_length=100)]
+START = b'{"type":"Header"'
+"""Of every trace, unpacked."""
 
 
 class TraceError(SpecScopeError):
     """A trace can't be written or read; names the file and the line."""
 
 
-class Header(msgspec.Struct, frozen=True, tag=True, kw_only=True):
-    """The first line of a trace."""
+class LaneHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """One lane as the header announces it."""
 
-    format: int
-    version: str
+    lane: str
+    title: str
+    gamma: int
+    settings: RunSettings
+    prompt_tokens: int
+    unknown: tuple[Unknown, ...] = ()
+
+
+class Header(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """The first line of a trace: what is inside, for whoever looks no further. All of it but ``format`` is told again
+    by the records."""
+
+    format: Number
+    version: Version
+    """Of the SpecScope that wrote the file."""
+    started: str = ""
+    """Local time, ISO 8601."""
+    machine: str = ""
+    target: TargetInfo | None = None
+    lanes: tuple[LaneHeader, ...] = ()
+    """Those that had begun before the first round."""
+
+    @classmethod
+    def of(cls, begun: Iterable[RunStarted]) -> Header:
+        lanes = list(begun)
+        first = lanes[0] if lanes else None
+        return cls(
+            format=FORMAT, version=__version__, started=first.started if first else "",
+            machine=first.machine if first else "", target=first.target if first else None,
+            lanes=tuple(LaneHeader(lane=one.lane, title=one.title, gamma=one.gamma, settings=one.settings,
+                                   prompt_tokens=len(one.prompt), unknown=one.unknown) for one in lanes))
+
+
+class _Kind(msgspec.Struct, tag="Header"):
+    """As much of a header as every version has."""
+
+    format: Number
+    version: Version
 
 
 def _plain(value: Any) -> Any:
@@ -48,17 +105,28 @@ def _plain(value: Any) -> Any:
 def _array(wanted: Any, value: Any) -> Any:
     """A list of numbers as the read-only array that the record's type asks for."""
     dtype = get_args(get_args(wanted)[1])[0]
-    with np.errstate(over="ignore"):
-        array = np.array(value, dtype=dtype)
-    if array.ndim != 1:
+    found = np.asarray(value)
+    if not isinstance(value, list) or found.ndim != 1:
         raise ValueError("a list of numbers was expected")
+    if len(found) and found.dtype.kind not in ("i" if dtype is np.int32 else "fi"):
+        raise ValueError(f"a list of {'whole ' if dtype is np.int32 else ''}numbers was expected")
+    with np.errstate(over="ignore"):
+        array = found.astype(dtype)
+    if dtype is np.int32 and not np.array_equal(array, found):
+        raise ValueError("a number is out of range")
     array.setflags(write=False)
     return array
 
 
 _encoder = msgspec.json.Encoder(enc_hook=_plain)
+_kind_decoder = msgspec.json.Decoder(_Kind)
 _header_decoder = msgspec.json.Decoder(Header)
 _decoder: msgspec.json.Decoder[AnyRecord] = msgspec.json.Decoder(AnyRecord, dec_hook=_array)
+_long_decoder: msgspec.json.Decoder[RunStarted | Vocabulary | RunFinished] = msgspec.json.Decoder(
+    RunStarted | Vocabulary | RunFinished)
+
+NO_RECORD = (msgspec.MsgspecError, SpecScopeError, ValueError, TypeError, RecursionError, OverflowError)
+"""What decoding a line may raise; settings that are out of range raise our own."""
 
 
 def check_writable(path: str | Path) -> None:
@@ -73,23 +141,43 @@ def check_writable(path: str | Path) -> None:
 
 
 class Writer:
-    """Writes one run's records to ``path``. Raises :class:`TraceError` when it can't."""
+    """Writes one run's records to ``path``; a name that ends in .gz or .zst is compressed. Raises :class:`TraceError`
+    when it can't.
+
+    The header is written with the first round: all lanes have introduced themselves by then.
+    """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        opener: Any = gzip.open if self.path.suffix == ".gz" else open
         try:
-            self._file: IO[bytes] = opener(self.path, "wb")
+            self._file: Sink = sink(self.path)
         except OSError as error:
             raise TraceError(f"{self.path} can't be written: {error.strerror or error}.") from error
-        self._line(_encoder.encode(Header(format=FORMAT, version=__version__)))
+        self._waiting: list[Record] | None = []
+        """What came before the first round; None once it is written."""
 
     def write(self, record: Record) -> None:
-        self._line(_encoder.encode(record))
+        if self._waiting is not None:
+            if isinstance(record, (Vocabulary, RunStarted, Prefilled, RunFinished)):
+                self._waiting.append(record)
+                return
+            self._begin()
+        self._line(record)
         if isinstance(record, (RunStarted, Committed, RunFinished)):
             self._guarded(self._file.flush)
 
-    def _line(self, line: bytes) -> None:
+    def _begin(self) -> None:
+        waiting, self._waiting = self._waiting or [], None
+        self._line(Header.of(record for record in waiting if isinstance(record, RunStarted)))
+        for record in waiting:
+            self._line(record)
+        self._guarded(self._file.flush)
+
+    def _line(self, what: Header | Record) -> None:
+        line = _encoder.encode(what)
+        if len(line) > LONGEST_LINE:
+            raise TraceError(f"{self.path} can't be written any further: a {type(what).__name__} record takes more "
+                             f"than {LONGEST_LINE >> 20} MB.")
         self._guarded(lambda: self._file.write(line + b"\n"))
 
     def _guarded(self, act: Callable[[], object]) -> None:
@@ -99,7 +187,11 @@ class Writer:
             raise TraceError(f"{self.path} can't be written any further: {error.strerror or error}.") from error
 
     def close(self) -> None:
-        self._guarded(self._file.close)
+        try:
+            if self._waiting is not None:
+                self._begin()
+        finally:
+            self._guarded(self._file.close)
 
     def __enter__(self) -> Writer:
         return self
@@ -110,32 +202,72 @@ class Writer:
 
 
 def read(path: str | Path) -> Iterator[Record]:
-    """The records of a trace, one by one. Raises :class:`TraceError` naming the line; what is before it has been
-    yielded by then."""
-    path, number = Path(path), 0
-    try:
-        with path.open("rb") as probe:
-            opened = gzip.open if probe.read(2) == GZIP else open
-        with opened(path, "rb") as lines:
-            for number, line in enumerate(lines, 1):
-                if number == 1:
-                    _check_header(path, line)
-                elif line.strip():
-                    yield _decoder.decode(line)
-    except (OSError, EOFError, zlib.error) as error:
-        raise TraceError(f"{path} can't be read"
-                         f"{f' beyond line {number}' if number else ''}: {getattr(error, 'strerror', None) or error}."
-                         ) from error
-    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError, OverflowError) as error:
-        raise TraceError(f"Line {number} of {path} isn't a record of SpecScope ({error}); the file is damaged or cut "
-                         "off there.") from error
+    """The records of a trace, one by one, in an order that :mod:`engine.trace_order` accepts. Raises
+    :class:`TraceError` naming the line; what is before it has been yielded by then. A file that was cut off behind a
+    whole line, compressed or not, just ends there; an empty one has no records."""
+    path, order = Path(path), RunOrder()
+    numbered = _numbered(path)
+    for _, line, whole in numbered:
+        _check_header(path, line, whole)
+        break
+    for number, line, whole in numbered:
+        try:
+            record = _record(line)
+            order.take(record)
+        except NO_RECORD as error:
+            if not whole:
+                raise TraceError(f"Line {number} of {path} is cut off; what is before it was read.") from error
+            raise TraceError(f"Line {number} of {path} isn't a record that can stand there: {_brief(error)}. The file "
+                             "is damaged; what is before that line was read.") from error
+        yield record
 
 
-def _check_header(path: Path, line: bytes) -> None:
+def header(path: str | Path) -> Header:
+    """What a trace holds, by its first line alone. Raises :class:`TraceError`."""
+    path = Path(path)
+    for _, line, whole in _numbered(path):
+        _check_header(path, line, whole)
+        try:
+            return _header_decoder.decode(line)
+        except NO_RECORD as error:
+            raise TraceError(f"The header of {path} is damaged: {_brief(error)}.") from error
+    raise TraceError(f"{path} is empty.")
+
+
+def _numbered(path: Path) -> Iterator[tuple[int, bytes, bool]]:
+    """Number (from 1), content and wholeness of each line."""
+    number = 0
     try:
-        header = _header_decoder.decode(line)
-    except (msgspec.MsgspecError, ValueError) as error:
+        with path.open("rb") as file:
+            for number, (line, whole) in enumerate(lines(file), 1):
+                yield number, line, whole
+    except (OSError, ValueError) as error:
+        raise TraceError(f"{path} can't be read{f' beyond line {number}' if number else ''}: "
+                         f"{getattr(error, 'strerror', None) or error}.") from error
+    except DamagedError as error:
+        raise TraceError(f"Line {number + 1} of {path} can't be read: {error}."
+                         f"{' What is before that line was read.' if number else ''}") from error
+
+
+def _record(line: bytes) -> AnyRecord:
+    if len(line) > ROUND_LINE:
+        return _long_decoder.decode(line)
+    return _decoder.decode(line)
+
+
+def _check_header(path: Path, line: bytes, whole: bool) -> None:
+    try:
+        kind = _kind_decoder.decode(line)
+    except NO_RECORD as error:
+        if not whole and line.startswith(START):
+            raise TraceError(f"Line 1 of {path} is cut off; there is nothing to read.") from error
         raise TraceError(f"{path} isn't a SpecScope trace: its first line is no header.") from error
-    if header.format > FORMAT:
-        raise TraceError(f"{path} was written by SpecScope {header.version} in format {header.format}, newer than this "
+    if kind.format > FORMAT:
+        raise TraceError(f"{path} was written by SpecScope {kind.version} in format {kind.format}, newer than this "
                          f"version reads ({FORMAT}); update SpecScope to open it.")
+
+
+def _brief(error: Exception) -> str:
+    """An error may quote the file."""
+    text = " ".join(str(error).split()).rstrip(".")
+    return text if len(text) <= 200 else f"{text[:199]}…"

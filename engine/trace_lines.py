@@ -1,0 +1,165 @@
+"""A trace file's bytes: plain, gzip or zstd, cut into lines of bounded length.
+
+Writing goes by the name's suffix, reading by magic, so a renamed file opens. A compressed file may end anywhere, as
+after a crash: all that was flushed before the end comes out. No more than a few chunks are ever held, however much a
+file claims to hold.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Protocol
+
+import zstandard
+
+GZIP = b"\x1f\x8b"
+ZSTD = b"\x28\xb5\x2f\xfd"
+CHUNK = 2**16
+LONGEST_LINE = 2**24
+"""Bytes. A prompt of a million tokens fits."""
+LARGEST_WINDOW = 2**27
+"""Bytes of memory that a zstd file may ask for: what the zstd program itself grants."""
+FREE, LARGEST_RATIO = 2**24, 100
+"""A compressed file that unpacks to more than FREE bytes and LARGEST_RATIO times its size is a bomb: real ones reach
+4 to 15 times."""
+
+
+class DamagedError(Exception):
+    """The bytes end in something that can't be unpacked or isn't a trace; says what, in half a sentence."""
+
+
+class Sink(Protocol):
+    """Where lines go. After ``flush`` all that was written is out of this process and can be read back."""
+
+    def write(self, data: bytes, /) -> object: ...
+
+    def flush(self) -> object: ...
+
+    def close(self) -> object: ...
+
+
+class _ZstdSink:
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("wb")
+        self._packer = zstandard.ZstdCompressor().stream_writer(self._file)
+
+    def write(self, data: bytes) -> None:
+        self._packer.write(data)
+
+    def flush(self) -> None:
+        self._packer.flush(zstandard.FLUSH_BLOCK)
+        self._file.flush()
+
+    def close(self) -> None:
+        try:
+            self._packer.close()  # type: ignore[no-untyped-call]
+        finally:
+            self._file.close()
+
+
+def sink(path: Path) -> Sink:
+    """Raises :class:`OSError`."""
+    match path.suffix.lower():
+        case ".gz":
+            return gzip.GzipFile(path, "wb")  # its flush is a sync flush
+        case ".zst":
+            return _ZstdSink(path)
+        case _:
+            return path.open("wb")
+
+
+def lines(file: IO[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Each line without its end, and whether it had one: only the last may not. Raises :class:`DamagedError` or
+    :class:`OSError` behind all the lines that came before the damage."""
+    parts: list[bytes] = []
+    size = 0
+    for chunk in _chunks(_Counted(file)):
+        *whole, rest = chunk.split(b"\n")
+        for piece in whole:
+            yield b"".join((*parts, piece)), True
+            parts, size = [], 0
+        parts.append(rest)
+        size += len(rest)
+        if size > LONGEST_LINE:
+            raise DamagedError(f"it is longer than {LONGEST_LINE >> 20} MB, which no record is")
+    if size:
+        yield b"".join(parts), False
+
+
+class _Counted:
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.taken = 0
+
+    def read(self, size: int = CHUNK) -> bytes:
+        data = self._file.read(size)
+        self.taken += len(data)
+        return data
+
+
+def _chunks(file: _Counted) -> Iterator[bytes]:
+    """The unpacked content, at most CHUNK bytes at a time."""
+    head = file.read(len(ZSTD))
+    if head.startswith(GZIP):
+        return _no_bomb(_gunzip(file, head), file)
+    if head == ZSTD:
+        return _no_bomb(_unzstd(file, head), file)
+    return _plain(file, head)
+
+
+def _plain(file: _Counted, head: bytes) -> Iterator[bytes]:
+    while head:
+        yield head
+        head = file.read()
+
+
+def _gunzip(file: _Counted, head: bytes) -> Iterator[bytes]:
+    unpack, packed = zlib.decompressobj(zlib.MAX_WBITS | 16), head
+    try:
+        while True:
+            data = unpack.decompress(packed, CHUNK)
+            packed = unpack.unconsumed_tail
+            if data:
+                yield data
+            if unpack.eof:  # another member may follow
+                packed = unpack.unused_data
+                unpack = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            if not packed and not data:
+                packed = file.read()
+                if not packed:
+                    return
+    except zlib.error as error:
+        raise DamagedError(f"the compressed data is damaged there: {error}") from error
+
+
+class _Rejoined:
+    """The file from its start again, though its magic has been read."""
+
+    def __init__(self, head: bytes, file: _Counted) -> None:
+        self._head, self._file = head, file
+
+    def read(self, size: int = CHUNK) -> bytes:
+        head, self._head = self._head, b""
+        return head or self._file.read(size)
+
+
+def _unzstd(file: _Counted, head: bytes) -> Iterator[bytes]:
+    unpack = zstandard.ZstdDecompressor(max_window_size=LARGEST_WINDOW)
+    try:
+        with unpack.stream_reader(_Rejoined(head, file), read_across_frames=True, closefd=False) as reader:  # type: ignore[arg-type]
+            while data := reader.read1(CHUNK):  # as much as there is, so that nothing is lost to damage behind it
+                yield data
+    except zstandard.ZstdError as error:
+        raise DamagedError(f"the compressed data is damaged there: {error}") from error
+
+
+def _no_bomb(chunks: Iterator[bytes], file: _Counted) -> Iterator[bytes]:
+    size = 0
+    for chunk in chunks:
+        size += len(chunk)
+        if size > FREE and size > LARGEST_RATIO * file.taken:
+            raise DamagedError(f"the file unpacks to more than {LARGEST_RATIO} times its size, which no recording does")
+        yield chunk
