@@ -20,6 +20,7 @@ COMMANDS = {
     "fetch": "put the built-in model into the cache",
     "record": "decode one lane into a trace file",
     "compare": "decode with several drafters against plain decoding",
+    "convert": "bring a trace from one format into another",
     "prove": "show that the output is still the target's, or where a rule bends it",
 }
 DEFAULT_COMPARED = ("ngram", "layer-skip")
@@ -111,6 +112,18 @@ def add_proof_options(parser: argparse.ArgumentParser) -> None:
                         help="larger cases, more samples, and every wrong rule against every check")
 
 
+def add_convert_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="IN", type=_text, nargs="?", help="a trace, or a file of another program")
+    parser.add_argument("target", metavar="OUT", type=_text, nargs="?",
+                        help="what to write; its suffix tells the format")
+    parser.add_argument("--from", dest="from_format", metavar="F", type=_text, default=None,
+                        help="the format of IN (told by its content)")
+    parser.add_argument("--to", dest="to_format", metavar="F", type=_text, default=None,
+                        help="the format of OUT (told by its suffix)")
+    parser.add_argument("--lane", metavar="ID", type=_text, default=None, help="only this lane (all)")
+    parser.add_argument("--list", action="store_true", help="tell all formats, and which are read and written")
+
+
 def add_run_options(parser: argparse.ArgumentParser, *, many_drafters: bool) -> None:
     """The options that every decoding command shares. Ranges are checked by ``engine.settings``, in one place."""
     models = add_model_options(parser)
@@ -185,6 +198,9 @@ def _command_parser(name: str) -> argparse.ArgumentParser:
     if name == "prove":
         add_proof_options(parser)
         return parser
+    if name == "convert":
+        add_convert_options(parser)
+        return parser
     if name == "record":
         parser.add_argument("--out", metavar="FILE", type=_text, required=True,
                             help="the trace to write (.spectrace, or .spectrace.gz)")
@@ -198,8 +214,11 @@ def _command_parser(name: str) -> argparse.ArgumentParser:
 def parse(argv: Sequence[str]) -> tuple[str, argparse.Namespace]:
     """The command asked for ("window" when none is) and its arguments. Leaves by SystemExit on help or bad ones."""
     if argv and argv[0] in COMMANDS:
-        args = _command_parser(argv[0]).parse_args(argv[1:])
-        if argv[0] != "fetch" and args.target is None:
+        parser = _command_parser(argv[0])
+        args = parser.parse_args(argv[1:])
+        if argv[0] == "convert" and not args.list and args.target is None:
+            parser.error("IN and OUT are needed: a file to convert, and the one to write (or --list)")
+        if argv[0] not in ("fetch", "convert") and args.target is None:
             args.target = "builtin"
         if argv[0] == "compare" and args.drafter is None:
             args.drafter = list(DEFAULT_COMPARED)
