@@ -13,7 +13,7 @@ With no drafter k is 0, and each round commits the one token drawn from p: plain
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 
 from engine.checks import cache_checks
@@ -46,7 +46,13 @@ def decode(target: Runner, drafter: Drafter, seq: Transcript, judge: Judge, log:
     judge.commit(seq.tokens)
     target.wait()
     yield log.prefilled(len(prompt), watch.between(begin, filled), watch.between(filled, done))
+    yield from rounds(target, drafter, seq, judge, log, settings, gamma, check, by_record, draws_of)
 
+
+def rounds(target: Runner, drafter: Drafter, seq: Transcript, judge: Judge, log: Scribe, settings: RunSettings,
+           gamma: int, check: Callable[[Sequence[int]], None], by_record: Callable[[], bool] = never,
+           draws_of: Callable[[int, int], RoundDraws] = RoundDraws) -> Iterator[Record]:
+    """From any state between two rounds on: behind the prefill, or as a branch restored it (replay.py)."""
     while not seq.ended:
         start, watch = len(seq), target.stopwatch()
         draws = draws_of(settings.seed, start)

@@ -81,7 +81,8 @@ def _lane(target: Model, prompt: Sequence[int], plan: LanePlan, check: Exactness
     log = Scribe(run, plan.lane, target.texts, sampled=not settings.sampling.greedy)
     seq = Transcript(prompt, settings, context=target.info.context, eos=target.eos,
                      detokenizer=target.detokenizer(prompt))
-    try:
+
+    def records() -> Iterator[Record]:
         gamma = drafters.draft_length(settings)
         drafter = drafters.make(settings, target, models)
         runner = Runner(target.hf, pad_to=check.width_checked if check.padded else 1)
@@ -90,9 +91,17 @@ def _lane(target: Model, prompt: Sequence[int], plan: LanePlan, check: Exactness
             run=run, lane=plan.lane, title=settings.drafter.label, about=drafter.about, gamma=gamma, settings=settings,
             target=target.info, exactness=check, prompt=tuple(prompt),
             prompt_text="".join(target.texts[i] for i in prompt), machine=machine(), version=__version__,
-            started=datetime.datetime.now().astimezone().isoformat(timespec="seconds"))
+            started=local_time(), eos=tuple(sorted(target.eos)))
         yield from decode(runner, drafter, seq, Judge(runner, settings, target.info.name), log, settings, gamma,
                           by_record)
+
+    yield from ended_in_words(records(), log, seq)
+
+
+def ended_in_words(records: Iterator[Record], log: Scribe, seq: Transcript) -> Iterator[Record]:
+    """A lane's records; an error becomes its last one."""
+    try:
+        yield from records
     except SpecScopeError as error:
         yield log.finished("error", seq.text, str(error), error.details)
     except Exception as error:
@@ -115,6 +124,11 @@ def check_rows(target: Model, lanes: Sequence[RunSettings], *,
     width = min(max((drafters.draft_length(lane) for lane in lanes), default=0) + 1, target.info.context - 1)
     padded = width > 1 and any(lane.exact for lane in lanes)
     return exactness(target.hf, width, pad_to=width if padded else 1, cancelled=cancelled)
+
+
+def local_time() -> str:
+    """ISO 8601."""
+    return datetime.datetime.now().astimezone().isoformat(timespec="seconds")
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -26,6 +26,19 @@ SampledRule = Callable[
 
 GreedyRule = Callable[[torch.Tensor, torch.Tensor, torch.Tensor | None, torch.Tensor], Verdict]
 """Winners, p, q, drafts: see :func:`engine.verify.judge_greedy`."""
+
+
+class Rows(NamedTuple):
+    """What one round is judged by, on the device."""
+
+    tokens: torch.Tensor
+    """(k,) int64: the drafts."""
+    scores: torch.Tensor
+    """(k+1, V) logits after the repetition penalty."""
+    p: torch.Tensor
+    """(k+1, V)"""
+    q: torch.Tensor | None
+    """(k, V); None where it is one-hot at each draft, or nothing was drafted."""
 
 
 @dataclass(frozen=True)
@@ -76,16 +89,21 @@ class Judge:
         return int(token), float(q)
 
     @torch.inference_mode()
+    def rows(self, logits: torch.Tensor, drafts: Sequence[Draft]) -> Rows:
+        """``logits`` (k+1, V)."""
+        tokens = as_ids([d.token for d in drafts], logits.device)
+        q = None if not drafts or drafts[0].q is None else torch.stack([_whole(d, len(logits[0])) for d in drafts])
+        scores = self.warper.scores(logits, self.seen.rows(list(tokens)) if self.seen else None)
+        return Rows(tokens, scores, self.warper.distribution(scores), q)
+
+    @torch.inference_mode()
     def __call__(self, logits: torch.Tensor, drafts: Sequence[Draft], draws: RoundDraws, watch: Stopwatch) -> Facts:
         """Judge ``logits`` (k+1, V). Raises :class:`NumericsError` when a row is NaN or infinite."""
         begin = watch.mark()
         k, device = len(drafts), logits.device
-        tokens = as_ids([d.token for d in drafts], device)
-        q = None if not drafts or drafts[0].q is None else torch.stack([_whole(d, len(logits[0])) for d in drafts])
-        scores = self.warper.scores(logits, self.seen.rows(list(tokens)) if self.seen else None)
+        tokens, scores, p, q = self.rows(logits, drafts)
         greedy, detail = self.warper.greedy, self.settings.detail
         winners = best(scores)
-        p = self.warper.distribution(scores)
         if greedy:
             accept_draws: list[float | None] = [None] * k
             verdict = self.greedily(winners, p, q, tokens)

@@ -59,6 +59,19 @@ class Transcript:
             added[-1] += rest
         return added
 
+    def resume(self, tokens: Sequence[int]) -> None:
+        """Behind the prompt: take in what an earlier run committed. Only the last of it may have ended the run, by
+        the settings of this one; a stop text that is already there does too."""
+        reason: StopReason | None = self.ended
+        for token in tokens:
+            self.tokens.append(token)
+            piece = self._detokenizer.push(token)
+            self.text += piece
+            reason = self._reason(token, piece)
+        self.ended = reason
+        if reason and reason != "stop" and tokens:
+            self.text += self._detokenizer.finish()
+
     def _reason(self, token: int, piece: str) -> StopReason | None:
         stop_at = self._stops.push(piece)
         if token in self._eos:

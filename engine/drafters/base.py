@@ -43,6 +43,15 @@ class RoundDraws:
         """For the round's last token when ``index`` drafts were accepted."""
         return draw(self.seed, self.start, self.start + index, Purpose.FINAL)
 
+    def instead(self, index: int) -> int | None:
+        """A token that is drafted at ``index`` in the place of the drafter's own choice; later drafts follow from it.
+        A person's what-if; None as a rule."""
+        return None
+
+
+BY_HAND = "chosen by hand"
+"""The source of a draft that :meth:`RoundDraws.instead` named."""
+
 
 class Drafter(Protocol):
     """The four things a drafter does. Its state belongs to one run; it never changes the target.

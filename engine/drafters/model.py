@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from engine.drafters.base import Draft, RoundDraws
+from engine.drafters.base import BY_HAND, Draft, RoundDraws
 from engine.runner import Runner
 from engine.sampling import Seen, Warper, best, choose
 
@@ -51,11 +51,22 @@ class ModelDrafter:
             logits = self._fitted(self.runner.forward(pending, rows=1))
             scores = self.warper.scores(logits, self.seen.rows(drafts)[-1:] if self.seen else None)
             q = self.warper.distribution(scores)[0]
-            u = None if self.warper.greedy else draws.draft(index)
-            token = best(scores)[0] if u is None else choose(q, u)
+            other, u = draws.instead(index), None if self.warper.greedy else draws.draft(index)
+            if other is not None:
+                u, token = None, torch.tensor(other, device=q.device)
+            else:
+                token = best(scores)[0] if u is None else choose(q, u)
             drafts.append(token)
-            pending = [token]
-            yield Draft(token.to(self.device), q.to(self.device), u)
+            pending = [token if other is None else self._known([other])[0]]
+            yield Draft(token.to(self.device), q.to(self.device), u, "" if other is None else BY_HAND)
+
+    def resume(self, tokens: Sequence[int], widths: Sequence[int]) -> None:
+        """Behind the prefill: take in more of ``tokens`` (all committed ones), in forwards of these widths."""
+        for width in widths:
+            begin = self.runner.length
+            if begin + width > self.context:
+                return
+            self.runner.forward(self._known(tokens[begin : begin + width]), rows=1)
 
     def cut(self, length: int) -> None:
         self.runner.cut(min(length, self.runner.length))
