@@ -1,57 +1,66 @@
-"""What a right click on a round offers: stop there, or wherever it is like there."""
+"""What a right click on a round offers: to stop there, or wherever it is like there."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
+from engine.debugger.conditions import (
+    Condition,
+    FewerAccepted,
+    LowOverlap,
+    LowRatio,
+    LowResidual,
+    RoundReached,
+    SlowerThanMedian,
+    SlowRound,
+)
 from engine.debugger.round_rows import RoundRow
 
 
-class Offer(NamedTuple):
-    """A breakpoint that can be had: the menu's words, and a plain description of it."""
-
-    text: str
-    breakpoint: tuple[str, float]
-
-
-def offers(row: RoundRow) -> list[Offer]:
-    """Of a round. Descriptions: ("round", n) counted from 0 as records are; ("slower", ms); ("slower than median",
-    times); ("fewer accepted", n); ("overlap below", x); ("p/q below", x); ("residual below", x)."""
-    found = [Offer(f"Break at round {row.round + 1:,}", ("round", row.round))]
-    if row.seconds is not None:
-        ms = 1e3 * row.seconds.total
-        found.append(Offer(f"Break when a round takes {ms:.1f} ms or longer", ("slower", round(ms, 1))))
-        found.append(Offer("Break when a round takes twice the median", ("slower than median", 2.0)))
+def offers(row: RoundRow) -> list[Condition]:
+    """Conditions that this very round meets, as a rule, so that others like it are found."""
+    found: list[Condition] = [RoundReached(number=row.round + 1)]
+    if row.seconds is not None and row.seconds.total >= 1e-4:
+        found += [SlowRound(milliseconds=math.floor(1e4 * row.seconds.total) / 10), SlowerThanMedian(times=2.0)]
     if row.rejected:
-        found.append(Offer(f"Break when fewer than {row.accepted + 1} are accepted",
-                           ("fewer accepted", row.accepted + 1)))
-    below = (("overlap", "overlap below", row.overlap), ("p/q", "p/q below", row.ratio),
-             ("residual mass", "residual below", row.residual_mass))
-    for name, kind, value in below:
-        if value is not None and value > 0:
-            bound = float(f"{1.0001 * value:.3g}")
-            bound = bound if bound > value else float(f"{1.01 * value:.3g}")
-            found.append(Offer(f"Break when {name} < {bound:g}", (kind, bound)))
+        found.append(FewerAccepted(count=row.accepted + 1))
+    bounds: tuple[tuple[float | None, float, Callable[[float], Condition]], ...] = (
+        (row.overlap, 1.0, lambda below: LowOverlap(below=below)),
+        (row.ratio, 1e6, lambda below: LowRatio(below=below)),
+        (row.residual_mass, 1.0, lambda below: LowResidual(below=below)))
+    for value, most, make in bounds:
+        below = _above(value) if value is not None else 0.0
+        if 0 < below <= most:
+            found.append(make(below))
     return found
+
+
+def _above(value: float) -> float:
+    """The next number of two digits above it."""
+    if value <= 0:
+        return 0.0
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{(math.floor(value / unit) + 1) * unit:.6g}")
 
 
 class RoundMenu(QMenu):
     wanted = Signal(object)
-    """The description of the breakpoint that was chosen."""
+    """The condition that was chosen."""
 
     def __init__(self, row: RoundRow, parent: QWidget) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._offers = offers(row)
-        for place, offer in enumerate(self._offers):
-            self.addAction(offer.text).setData(place)
+        for place, condition in enumerate(self._offers):
+            self.addAction(f"Stop at {condition.words}").setData(place)
         self.triggered.connect(self._on_choice)
 
     def _on_choice(self, action: QAction) -> None:
         place = action.data()
         if isinstance(place, int):
-            self.wanted.emit(self._offers[place].breakpoint)
+            self.wanted.emit(self._offers[place])

@@ -28,7 +28,7 @@ class Timeline(Card):
     selected = Signal(int, int)
     """A click: this round, and which draft of it (−1: none). Both count from 0."""
     breakpoint_wanted = Signal(object)
-    """A plain description; see :func:`widgets.rounds_menu.offers`."""
+    """A condition to stop at; see :func:`widgets.rounds_menu.offers`."""
 
     def __init__(self, store: StoreView, theme: ThemeView, parent: QWidget | None = None) -> None:
         super().__init__(store, theme, parent)

@@ -14,9 +14,13 @@ from PySide6.QtWidgets import QWidget
 
 from app.store import Store
 from app.theme import Theme
+from engine.errors import SpecScopeError
 from engine.records import Drafted, Judged
+from tests.widgets import fake_run
 from tests.widgets.fake_run import DRAFT, LOOKUP, PLAIN, SKIP
 from tests.widgets.gallery import column, main, scene, store_of
+from widgets.rounds_table import RoundsTable
+from widgets.rounds_table_order import Wanted
 from widgets.timeline import Timeline
 
 EIGHT = replace(DRAFT, gamma=8)
@@ -100,6 +104,69 @@ def timeline_empty(theme: Theme) -> QWidget:
     lane.started = msgspec.structs.replace(lane.started, unknown=("seconds",))
     untimed.show_lane(lane, None, lane.history.at(20))
     return column(theme, none, waiting, untimed)
+
+
+def table(theme: Theme, store: Store, lane: str, share: float = 1.0, **options: object) -> tuple[QWidget, RoundsTable]:
+    state = store.lane(lane)
+    assert state is not None
+    panel = RoundsTable(store, theme, **options)
+    panel.show_lane(state, state.history.at(int(share * len(state.records))))
+    return column(theme, panel, margin=10), panel
+
+
+@scene(1260, 420)
+def rounds_whole(theme: Theme) -> QWidget:
+    page, panel = table(theme, store_of(DRAFT, limit=300), "draft", 0.12)
+    panel.view.selectRow(4)
+    return page
+
+
+@scene(2000, 420)
+def rounds_wide(theme: Theme) -> QWidget:
+    return table(theme, store_of(DRAFT, text=fake_run.WORLD), "draft")[0]
+
+
+@scene(420, 420)
+def rounds_narrow(theme: Theme) -> QWidget:
+    return table(theme, store_of(LOOKUP, limit=300), "ngram", 0.2)[0]
+
+
+@scene(1260, 420)
+def rounds_sorted(theme: Theme) -> QWidget:
+    page, panel = table(theme, store_of(DRAFT, limit=300), "draft", 0.5)
+    panel.view.sort_next(11)
+    panel.field.setText("price")
+    panel.apply_filter()
+    return page
+
+
+def refuse(text: str) -> Wanted:
+    raise SpecScopeError(f"“{text}” can't be read: “=” compares nothing; write == to ask whether two things are equal.")
+
+
+@scene(1260, 420)
+def rounds_fault(theme: Theme) -> QWidget:
+    page, panel = table(theme, store_of(DRAFT, limit=60), "draft", filter_with=refuse)
+    panel.field.setText("accepted = 2")
+    panel.apply_filter()
+    return page
+
+
+@scene(1260, 700)
+def rounds_empty(theme: Theme) -> QWidget:
+    store = store_of(DRAFT, limit=60)
+    lane = store.lane("draft")
+    none, waiting, nothing = (RoundsTable(store, theme) for _ in range(3))
+    waiting.show_lane(store_of(DRAFT, until=0.2).lane("draft"), None)
+    nothing.show_lane(lane, lane.history.at(40))
+    nothing.field.setText("zebra")
+    nothing.apply_filter()
+    return column(theme, none, waiting, nothing)
+
+
+@scene(1920, 700)
+def rounds_hall(theme: Theme) -> QWidget:
+    return table(Theme.load(theme.name, 1.75), store_of(DRAFT, limit=300), "draft", 0.2)[0]
 
 
 if __name__ == "__main__":
