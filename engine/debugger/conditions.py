@@ -16,6 +16,7 @@ from engine.debugger.expressions import Expression
 from engine.debugger.facts import POSITION_NAMES, ROUND_NAMES, Facts
 from engine.debugger.patterns import found, pattern
 from engine.debugger.scene import FINAL, Scene
+from engine.debugger.token_words import quoted
 from engine.errors import SpecScopeError
 from engine.records import Committed, Drafted, Judged, Record, Verified
 
@@ -410,12 +411,6 @@ def _compiled(text: str) -> Expression:
             _expressions.clear()
         known = _expressions[text] = expressions.compile(text, ROUND_NAMES)
     return known
-
-
-def quoted(text: str) -> str:
-    """In quotation marks, with spaces, line ends and tabs to be seen."""
-    shown = text.replace(" ", "·").replace("\n", "↵").replace("\t", "⇥")
-    return f"“{''.join(c if c.isprintable() else f'⟨{ord(c):02X}⟩' for c in shown)}”"
 
 
 def _figure(value: float) -> str:

@@ -429,7 +429,8 @@ def test_a_real_run_stops_where_its_records_say() -> None:
         Breakpoint(id="c", condition=TokenReached(number=10)),
         Breakpoint(id="d", condition=SlowRound(milliseconds=1e8))]
     watcher, live = Watcher(ones), []
-    for record in race(target, target.encode("The museum opened its doors in", chat=False), [LanePlan("skip", settings)], run="r"):
+    prompt = target.encode("The museum opened its doors in", chat=False)
+    for record in race(target, prompt, [LanePlan("skip", settings)], run="r"):
         history.append(record)
         if stopping := watcher.see(history):
             live.append((len(history), stopping))
