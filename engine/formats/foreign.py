@@ -86,8 +86,9 @@ class ForeignLane:
         kind: FinalKind = "plain" if k == 0 else "bonus" if accepted == k else "correction"
         committed = Committed(
             run=self.run, lane=self.lane, round=number, position=self.position, tokens=tokens,
-            texts=("",) * len(tokens), accepted=accepted, tested=tested, drafted=k, final=kind, final_draw=None, residual_mass=None,
-            residual_empty=False, gaps=(), digests=(), seconds=NO_TIME, target_slots=0, drafter_slots=0)
+            texts=("",) * len(tokens), accepted=accepted, tested=tested, drafted=k, final=kind, final_draw=None,
+            residual_mass=None, residual_empty=False, gaps=(), digests=(), seconds=NO_TIME, target_slots=0,
+            drafter_slots=0)
         self.totals = self.totals.plus(committed)
         self.position += len(tokens)
         self.rounds += 1

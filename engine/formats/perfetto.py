@@ -25,7 +25,9 @@ from engine.records import UNKNOWN_TOKEN, Drafted, Prefilled, Record, RunFinishe
 Event = dict[str, Any]
 
 TRACKS = ("prefill", "draft", "verify", "judge", "record", "commit", "plain step")
-"""In this order on screen; their places are the thread ids, from 1."""
+"""In this order on screen. Ids of threads must differ between processes too: a viewer may know them by id alone."""
+IDS = 10
+"""Of each lane: its process and up to nine threads."""
 
 
 def write(paths: Sequence[Path], records: Iterable[Record]) -> None:
@@ -65,7 +67,7 @@ class Drawing:
 
     def __init__(self, lane: Lane) -> None:
         self.lane = lane
-        self.pid = lane.number + 1
+        self.pid = (lane.number + 1) * IDS
         self._named: set[str] = set()
         self._arrows = 0
 
@@ -85,7 +87,7 @@ class Drawing:
         plain = c.final == "plain"
         kinds: dict[SliceKind, float] = {part.kind: part.start for part in parts if part.kind != "draft"}
         verify_from = done.begin + kinds["verify"]
-        if c.drafted or c.seconds.draft:
+        if c.drafted or not done.lane.plain:
             yield from self.slice("draft", f"draft {c.drafted}", done.begin, c.seconds.draft,
                                   {"round": c.round, "k": c.drafted})
         tracks: dict[SliceKind, tuple[str, str]] = {
@@ -110,15 +112,15 @@ class Drawing:
     def slice(self, track: str, name: str, begin: float, seconds: float, args: Event) -> Iterator[Event]:
         if track not in self._named:
             self._named.add(track)
-            yield self._meta("thread_name", tid=_tid(track), name=track)
-            yield self._meta("thread_sort_index", tid=_tid(track), sort_index=_tid(track))
+            yield self._meta("thread_name", tid=self._tid(track), name=track)
+            yield self._meta("thread_sort_index", tid=self._tid(track), sort_index=self._tid(track))
         start = _ns(begin)
-        yield {"ph": "X", "name": name, "cat": track, "pid": self.pid, "tid": _tid(track), "ts": start / 1000,
-               "dur": (_ns(begin + seconds) - start) / 1000, "args": args}
+        yield {"ph": "X", "name": name, "cat": track, "pid": self.pid, "tid": self._tid(track), "ts": _us(start),
+               "dur": _us(_ns(begin + seconds) - start), "args": args}
 
     def end(self, record: RunFinished) -> Event:
         return {"ph": "i", "s": "p", "name": f"finished: {record.reason}", "cat": "run", "pid": self.pid,
-                "tid": _tid("commit"), "ts": _ns(self.lane.totals.total_seconds) / 1000,
+                "tid": self.pid, "ts": _us(_ns(self.lane.totals.total_seconds)),
                 "args": {"message": record.message} if record.message else {}}
 
     def _arrow(self, begin: float, seconds: float, verify: float, verify_seconds: float) -> Iterator[Event]:
@@ -128,29 +130,36 @@ class Drawing:
         common = {"name": "drafted for", "cat": "flow", "id": (self.pid << 32) + self._arrows, "pid": self.pid}
         start, end = _ns(begin), _ns(begin + seconds)
         into, until = _ns(verify), _ns(verify + verify_seconds)
-        yield {"ph": "s", **common, "tid": _tid("draft"), "ts": ((start + end) // 2) / 1000}
-        yield {"ph": "f", "bp": "e", **common, "tid": _tid("verify"),
-               "ts": (into + min(1000, (until - into) // 2)) / 1000}
+        yield {"ph": "s", **common, "tid": self._tid("draft"), "ts": _us((start + end) // 2)}
+        yield {"ph": "f", "bp": "e", **common, "tid": self._tid("verify"),
+               "ts": _us(into + min(1000, (until - into) // 2))}
 
     def _counters(self, done: Round) -> Iterator[Event]:
-        common = {"ph": "C", "cat": "acceptance", "pid": self.pid, "tid": 0,
-                  "ts": _ns(done.totals.total_seconds) / 1000}
+        common = {"ph": "C", "cat": "acceptance", "pid": self.pid, "tid": self.pid,
+                  "ts": _us(_ns(done.totals.total_seconds))}
         rate = done.totals.acceptance_rate
         if rate is not None:
-            yield {**common, "name": "acceptance rate α so far", "args": {"α": rate}}
-        yield {**common, "name": "committed tokens", "args": {"tokens": done.totals.committed}}
+            yield {**common, "name": "acceptance rate", "args": {"α so far": rate}}
+        yield {**common, "name": "committed", "args": {"tokens": done.totals.committed}}
 
-    def _meta(self, what: str, *, tid: int = 0, **args: object) -> Event:
-        return {"ph": "M", "name": what, "pid": self.pid, "tid": tid, "ts": 0, "args": args}
+    def _meta(self, what: str, *, tid: int | None = None, **args: object) -> Event:
+        return {"ph": "M", "name": what, "pid": self.pid, "tid": self.pid if tid is None else tid, "ts": 0,
+                "args": args}
 
-
-def _tid(track: str) -> int:
-    return TRACKS.index(track) + 1
+    def _tid(self, track: str) -> int:
+        return self.pid + 1 + TRACKS.index(track)
 
 
 def _ns(seconds: float) -> int:
     """Whole nanoseconds: of times that grow, rounding keeps the order, so slices that touch don't overlap."""
     return round(seconds * 1e9)
+
+
+def _us(ns: int) -> float:
+    """Microseconds that still are the same nanoseconds after a viewer has multiplied by 1000 and cut the rest off:
+    one nanosecond of overlap, and it drops a slice."""
+    us = ns / 1000
+    return us if int(us * 1000) == ns else math.nextafter(us, math.inf)
 
 
 def _name(draft: Drafted) -> str:

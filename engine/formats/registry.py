@@ -9,6 +9,8 @@ from engine.formats import csv_tables, llama_dump, parquet_tables, perfetto, spe
 from engine.formats.errors import FormatError
 from engine.formats.format import Format, Sample
 from engine.records import Record
+from engine.trace_order import RunOrder
+from engine.trace_values import ImpossibleError
 
 FORMATS: tuple[Format, ...] = (
     spectrace.FORMAT, perfetto.FORMAT, csv_tables.FORMAT, parquet_tables.FORMAT, specspecs.FORMAT, llama_dump.FORMAT,
@@ -56,7 +58,18 @@ def read(path: Path, one: Format | None = None) -> Iterator[Record]:
     one = one or told(path)
     if one.read is None:
         raise FormatError(f"{one.name} is only written, not read; {names(READABLE)} are read.")
-    return one.read(path)
+    return one.read(path) if one is spectrace.FORMAT else _holdable(path, one.read(path))
+
+
+def _holdable(path: Path, records: Iterator[Record]) -> Iterator[Record]:
+    """The same, as far as a trace could hold them and be opened again."""
+    order = RunOrder()
+    for record in records:
+        try:
+            order.take(record)
+        except ImpossibleError as error:
+            raise FormatError(f"{path} can't become a trace: {error}.") from error
+        yield record
 
 
 def _closer(sample: Sample) -> str:

@@ -110,7 +110,9 @@ def _place_text(p: Place) -> Cell:
 
 
 def _pass_chance(p: Place) -> float | None:
-    ratio = _rate(p.p, p.q) if p.judged is not None else None
+    """Of the test; a greedy run compares tokens instead."""
+    tested = p.judged is not None and p.judged.draw is not None
+    ratio = _rate(p.p, p.q) if tested else None
     return min(1.0, ratio) if ratio is not None else None
 
 
@@ -183,7 +185,7 @@ POSITION_COLUMNS = (
     Column("text", "text", "its text", _place_text),
     Column("p", "float", "p(token), the target's probability", lambda p: p.p),
     Column("q", "float", "q(token), the drafter's", lambda p: p.q),
-    Column("accept_probability", "float", "min(1, p / q), of a tested draft", _pass_chance),
+    Column("accept_probability", "float", "min(1, p / q), of a tested draft; empty when greedy", _pass_chance),
     Column("draw", "float", "u of the test u·q < p, or the draw the final token was chosen by; empty when greedy",
            _draw),
     Column("draft_draw", "float", "the draw by which the drafter chose it",

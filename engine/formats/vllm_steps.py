@@ -24,6 +24,7 @@ from engine.formats.foreign import ForeignLane, Guess, check_length
 from engine.formats.format import Format, Sample
 from engine.formats.lines import lines
 from engine.records import Record, StopReason, Unknown
+from engine.settings import MAX_GAMMA
 
 Whole = Annotated[int, msgspec.Meta(ge=0, le=2**40)]
 
@@ -42,7 +43,7 @@ class Detail(msgspec.Struct):
 
     per_step_accepted: list[Whole]
     per_step_drafted: list[Whole]
-    num_spec_tokens: Whole | None = None
+    num_spec_tokens: Annotated[int, msgspec.Meta(ge=0, le=MAX_GAMMA)] | None = None
 
 
 @dataclass(frozen=True)
