@@ -34,12 +34,12 @@ def write(paths: Sequence[Path], records: Iterable[Record]) -> None:
     """Raises :class:`FormatError` for a lane whose times aren't known: there is nothing to draw it along."""
     about = {"made by": f"SpecScope {__version__}", "clock": "each lane's own, from 0: lanes share one device in turn"}
     with paths[0].open("wb") as file:
-        file.write(b'{"displayTimeUnit":"ms","otherData":' + msgspec.json.encode(about) + b',"traceEvents":[')
+        file.write(b'{"traceEvents":[')  # first: parsers of streams expect it there
         separator = b"\n"
         for event in events(records):
             file.write(separator + msgspec.json.encode(event))
             separator = b",\n"
-        file.write(b"\n]}\n")
+        file.write(b'\n],"displayTimeUnit":"ms","otherData":' + msgspec.json.encode(about) + b"}\n")
 
 
 def events(records: Iterable[Record]) -> Iterator[Event]:
