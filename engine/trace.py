@@ -8,7 +8,8 @@ with one :class:`TraceError`. docs/traces.md describes the format, assets/spectr
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Any, get_args
@@ -19,19 +20,23 @@ import numpy as np
 from engine import __version__
 from engine.errors import SpecScopeError
 from engine.records import (
-    AnyRecord,
     Committed,
+    Count,
+    Drafted,
+    Judged,
     Prefilled,
     Record,
     RunFinished,
     RunStarted,
     TargetInfo,
     Unknown,
+    Verified,
     Vocabulary,
 )
 from engine.settings import RunSettings
 from engine.trace_lines import LONGEST_LINE, DamagedError, Sink, lines, sink
 from engine.trace_order import RunOrder
+from engine.trace_values import ImpossibleError
 
 FORMAT = 1
 """Grows when files appear that older versions would misread; new optional fields don't need it."""
@@ -118,12 +123,23 @@ def _array(wanted: Any, value: Any) -> Any:
     return array
 
 
+class _Words(msgspec.Struct, tag="Vocabulary"):
+    """A vocabulary as a file tells it. Ids are bounded before they become keys: unbounded ones can be chosen so that
+    all of them collide, and the dict then takes hours."""
+
+    run: str
+    lane: str
+    texts: dict[Count, str]
+
+
+_Line = RunStarted | Prefilled | _Words | Drafted | Verified | Judged | Committed | RunFinished
+_LongLine = RunStarted | _Words | RunFinished
+
 _encoder = msgspec.json.Encoder(enc_hook=_plain)
 _kind_decoder = msgspec.json.Decoder(_Kind)
 _header_decoder = msgspec.json.Decoder(Header)
-_decoder: msgspec.json.Decoder[AnyRecord] = msgspec.json.Decoder(AnyRecord, dec_hook=_array)
-_long_decoder: msgspec.json.Decoder[RunStarted | Vocabulary | RunFinished] = msgspec.json.Decoder(
-    RunStarted | Vocabulary | RunFinished)
+_decoder: msgspec.json.Decoder[_Line] = msgspec.json.Decoder(_Line, dec_hook=_array)
+_long_decoder: msgspec.json.Decoder[_LongLine] = msgspec.json.Decoder(_LongLine)
 
 NO_RECORD = (msgspec.MsgspecError, SpecScopeError, ValueError, TypeError, RecursionError, OverflowError)
 """What decoding a line may raise; settings that are out of range raise our own."""
@@ -155,6 +171,8 @@ class Writer:
             raise TraceError(f"{self.path} can't be written: {error.strerror or error}.") from error
         self._waiting: list[Record] | None = []
         """What came before the first round; None once it is written."""
+        self._round: list[bytes] = []
+        """Lines not yet written: they go together, so that a killed process hardly ever leaves half a line."""
 
     def write(self, record: Record) -> None:
         if self._waiting is not None:
@@ -164,25 +182,32 @@ class Writer:
             self._begin()
         self._line(record)
         if isinstance(record, (RunStarted, Committed, RunFinished)):
-            self._guarded(self._file.flush)
+            self._flush()
 
     def _begin(self) -> None:
         waiting, self._waiting = self._waiting or [], None
         self._line(Header.of(record for record in waiting if isinstance(record, RunStarted)))
         for record in waiting:
             self._line(record)
-        self._guarded(self._file.flush)
+        self._flush()
 
     def _line(self, what: Header | Record) -> None:
         line = _encoder.encode(what)
         if len(line) > LONGEST_LINE:
             raise TraceError(f"{self.path} can't be written any further: a {type(what).__name__} record takes more "
                              f"than {LONGEST_LINE >> 20} MB.")
-        self._guarded(lambda: self._file.write(line + b"\n"))
+        self._round.append(line + b"\n")
 
-    def _guarded(self, act: Callable[[], object]) -> None:
+    def _flush(self) -> None:
+        lines, self._round = self._round, []
+        with self._guarded():
+            self._file.write(b"".join(lines))
+            self._file.flush()
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
         try:
-            act()
+            yield
         except OSError as error:
             raise TraceError(f"{self.path} can't be written any further: {error.strerror or error}.") from error
 
@@ -190,8 +215,10 @@ class Writer:
         try:
             if self._waiting is not None:
                 self._begin()
+            self._flush()
         finally:
-            self._guarded(self._file.close)
+            with self._guarded():
+                self._file.close()
 
     def __enter__(self) -> Writer:
         return self
@@ -249,10 +276,17 @@ def _numbered(path: Path) -> Iterator[tuple[int, bytes, bool]]:
                          f"{' What is before that line was read.' if number else ''}") from error
 
 
-def _record(line: bytes) -> AnyRecord:
-    if len(line) > ROUND_LINE:
-        return _long_decoder.decode(line)
-    return _decoder.decode(line)
+def _record(line: bytes) -> Record:
+    found: _Line | _LongLine
+    if len(line) <= ROUND_LINE:
+        found = _decoder.decode(line)
+    else:
+        try:
+            found = _long_decoder.decode(line)
+        except msgspec.ValidationError as error:
+            raise ImpossibleError(f"{error}, or no record of its kind, since it takes more than {ROUND_LINE >> 20} MB"
+                                  ) from error
+    return Vocabulary(run=found.run, lane=found.lane, texts=found.texts) if isinstance(found, _Words) else found
 
 
 def _check_header(path: Path, line: bytes, whole: bool) -> None:

@@ -18,11 +18,16 @@ import zstandard
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 CHUNK = 2**16
+BUFFER = 2**20
+"""Bytes: a round goes to the system in one piece."""
 LONGEST_LINE = 2**24
 """Bytes. A prompt of a million tokens fits."""
+SIP = 256
+"""Bytes of zstd unpacked in one go, whatever comes out: at most 8 MB, since each block takes 4 and makes 128 kB. A
+reader that is asked for so many bytes of output would keep back the end of a file that was cut off."""
 LARGEST_WINDOW = 2**27
 """Bytes of memory that a zstd file may ask for: what the zstd program itself grants."""
-FREE, LARGEST_RATIO = 2**24, 100
+FREE, LARGEST_RATIO = 2**23, 100
 """A compressed file that unpacks to more than FREE bytes and LARGEST_RATIO times its size is a bomb: real ones reach
 4 to 15 times."""
 
@@ -41,10 +46,27 @@ class Sink(Protocol):
     def close(self) -> object: ...
 
 
+class _GzipSink:
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._packer = gzip.GzipFile("", "wb", fileobj=file)
+
+    def write(self, data: bytes) -> None:
+        self._packer.write(data)
+
+    def flush(self) -> None:
+        self._packer.flush(zlib.Z_SYNC_FLUSH)
+        self._file.flush()
+
+    def close(self) -> None:
+        with self._file:
+            self._packer.close()
+
+
 class _ZstdSink:
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("wb")
-        self._packer = zstandard.ZstdCompressor().stream_writer(self._file)
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._packer = zstandard.ZstdCompressor().stream_writer(file)
 
     def write(self, data: bytes) -> None:
         self._packer.write(data)
@@ -54,21 +76,20 @@ class _ZstdSink:
         self._file.flush()
 
     def close(self) -> None:
-        try:
+        with self._file:
             self._packer.close()  # type: ignore[no-untyped-call]
-        finally:
-            self._file.close()
 
 
 def sink(path: Path) -> Sink:
     """Raises :class:`OSError`."""
+    file = path.open("wb", buffering=BUFFER)
     match path.suffix.lower():
         case ".gz":
-            return gzip.GzipFile(path, "wb")  # its flush is a sync flush
+            return _GzipSink(file)
         case ".zst":
-            return _ZstdSink(path)
+            return _ZstdSink(file)
         case _:
-            return path.open("wb")
+            return file
 
 
 def lines(file: IO[bytes]) -> Iterator[tuple[bytes, bool]]:
@@ -101,7 +122,7 @@ class _Counted:
 
 
 def _chunks(file: _Counted) -> Iterator[bytes]:
-    """The unpacked content, at most CHUNK bytes at a time."""
+    """The unpacked content, some bytes at a time."""
     head = file.read(len(ZSTD))
     if head.startswith(GZIP):
         return _no_bomb(_gunzip(file, head), file)
@@ -135,23 +156,14 @@ def _gunzip(file: _Counted, head: bytes) -> Iterator[bytes]:
         raise DamagedError(f"the compressed data is damaged there: {error}") from error
 
 
-class _Rejoined:
-    """The file from its start again, though its magic has been read."""
-
-    def __init__(self, head: bytes, file: _Counted) -> None:
-        self._head, self._file = head, file
-
-    def read(self, size: int = CHUNK) -> bytes:
-        head, self._head = self._head, b""
-        return head or self._file.read(size)
-
-
-def _unzstd(file: _Counted, head: bytes) -> Iterator[bytes]:
-    unpack = zstandard.ZstdDecompressor(max_window_size=LARGEST_WINDOW)
+def _unzstd(file: _Counted, packed: bytes) -> Iterator[bytes]:
+    unpack = zstandard.ZstdDecompressor(max_window_size=LARGEST_WINDOW).decompressobj(read_across_frames=True)
     try:
-        with unpack.stream_reader(_Rejoined(head, file), read_across_frames=True, closefd=False) as reader:  # type: ignore[arg-type]
-            while data := reader.read1(CHUNK):  # as much as there is, so that nothing is lost to damage behind it
-                yield data
+        while packed:
+            for start in range(0, len(packed), SIP):
+                if data := unpack.decompress(packed[start : start + SIP]):
+                    yield data
+            packed = file.read()
     except zstandard.ZstdError as error:
         raise DamagedError(f"the compressed data is damaged there: {error}") from error
 

@@ -2,7 +2,7 @@
 
 All records of a file belong to one run. Those of one lane come as
 
-    RunStarted  Prefilled?  ( Drafted*  Verified  Judged*  Committed )*  RunFinished?
+    RunStarted  Prefilled  ( Drafted*  Verified  Judged*  Committed )*  RunFinished?
 
 with Vocabulary anywhere before RunFinished, even before RunStarted. Lanes interleave freely. A recording may end
 anywhere (a person stopped it, the process died), and RunFinished may come anywhere: a lane that failed before it began
@@ -108,7 +108,6 @@ class LaneOrder:
         match record:
             case Prefilled():
                 require(not self._prefilled, "its lane was prefilled before")
-                require(self._totals.rounds == 0 and self._round == _Round(), "it comes after the first round began")
                 require(self._imported or record.tokens <= self._length, "more tokens than the prompt has")
                 self._prefilled = True
             case Drafted():
@@ -127,6 +126,7 @@ class LaneOrder:
                 raise ImpossibleError(f"a {type(record).__name__} has no place in a lane")
 
     def _number(self, round: int) -> None:
+        require(self._prefilled, "its lane was not prefilled")
         require(round == self._totals.rounds, f"it is of round {round}, but round {self._totals.rounds} is next")
 
     def _draft(self, record: Drafted) -> None:
