@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from engine.debugger.combined import AnyCondition
+from engine.debugger.conditions import ConditionError
 from engine.errors import SpecScopeError
 
 MAX_BREAKPOINTS = 200
@@ -22,7 +23,11 @@ class HitRule(msgspec.Struct, frozen=True):
     """At which hits to stop. Hits are counted from the run's beginning, so it is the same ones from either side."""
 
     when: HitWhen = "every"
-    n: Annotated[int, msgspec.Meta(ge=1, le=2**40)] = 1
+    n: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.n <= 2**40:
+            raise ConditionError(f"n is {self.n}, but it must be a whole number, 1 or more.")
 
     def stops(self, hit: int) -> bool:
         """``hit`` counts from 1."""

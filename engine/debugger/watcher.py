@@ -138,3 +138,12 @@ def hit_counts(history: History, breakpoints: Sequence[Breakpoint], around: Arou
         for record in history.records[:until]:
             one.step(record)
     return {one.id: 0 for one in breakpoints} | {counter.breakpoint.id: counter.hits for counter in one.counters}
+
+
+def count_stops(history: History, breakpoint: Breakpoint, around: Around = NOTHING_AROUND) -> int:
+    """How often it would have stopped in what has been recorded."""
+    trail, moment, count = Trail(history, [breakpoint], around), 0, 0
+    while (stop := trail.after(moment)) is not None:
+        moment = stop[0]
+        count += 1
+    return count

@@ -10,7 +10,11 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from app.breakpoint_dialog import BreakpointDialog
 from app.theme import Theme
+from engine.debugger.breakpoints import Breakpoint, HitRule
+from engine.debugger.combined import AnyCondition, Both, Either
+from engine.debugger.conditions import AnyRejection, LowOverlap, SlowRound, TokenText, Where
 from tests.widgets.gallery import column, main, scene
 from widgets.breakpoint_list import BreakpointList
 from widgets.breakpoint_row import BreakpointRow
@@ -61,6 +65,43 @@ def breakpoints_tiny(theme: Theme) -> QWidget:
 def breakpoints_hall(theme: Theme) -> QWidget:
     big = Theme.load(theme.name, 2.0)
     return column(big, shown(big, SKETCH))
+
+
+def dialog(theme: Theme, condition: AnyCondition, rule: HitRule | None = None, *, new: bool = True) -> BreakpointDialog:
+    one = BreakpointDialog(theme, Breakpoint(id="b1", condition=condition, hits=rule or HitRule()), new=new,
+                           lanes=[("ngram", "Prompt lookup"), ("skip", "Layer skip")], count=lambda _: 7)
+    one.lane.setCurrentIndex(0)
+    return one
+
+
+@scene(460, 310)
+def breakpoint_new(theme: Theme) -> QWidget:
+    return dialog(theme, AnyRejection())
+
+
+@scene(520, 540)
+def breakpoint_joined(theme: Theme) -> QWidget:
+    one = dialog(theme, Both((TokenText(role="drafted", match="contains", text=" tea\n"), LowOverlap(below=0.3))),
+                 HitRule("each", 3), new=False)
+    one.lane.setCurrentIndex(1)
+    return one
+
+
+@scene(480, 380)
+def breakpoint_wrong(theme: Theme) -> QWidget:
+    one = dialog(theme, Where("overlap < 0.3"))
+    field = one.parts[0].field
+    assert field is not None
+    field.edit.setText("overlpa < 0.3 and accepted == 0")
+    field.edit.textEdited.emit(field.edit.text())
+    one._on_quiet()
+    return one
+
+
+@scene(480, 620)
+def breakpoint_nested(theme: Theme) -> QWidget:
+    return dialog(theme, Either((Both((AnyRejection(), SlowRound(milliseconds=60))), Where("margin < 0.05"),
+                                 TokenText(match="pattern", text="^中文"))))
 
 
 if __name__ == "__main__":
