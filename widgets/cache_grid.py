@@ -26,8 +26,10 @@ WORDS: dict[SlotKind, str] = {
     "cut": "of a draft that was not accepted: just cut",
     "awaited": "the token is committed; its keys and values come with the next round",
 }
-CELL, GAP = 18, 4
-"""Logical pixels at scale 1."""
+SMALLEST, LARGEST = 13, 26
+"""Logical pixels at scale 1, from one cell to the next."""
+GAP = 0.17
+"""Of that, between two cells."""
 MOST_ROWS = 4
 """More rows of kept slots would say nothing new."""
 
@@ -102,13 +104,15 @@ class CacheGrid(QWidget):
             self._parts = self._placed()
         return self._parts
 
-    def _pitch(self) -> int:
-        return self.theme.px(CELL + GAP)
-
     def _columns(self) -> int:
-        """Ten where they fit, so that slots can be counted; else as many as fit."""
-        fit = max(1, (self.width() + self.theme.px(GAP)) // self._pitch())
-        return fit // 10 * 10 or fit
+        """Tens, so that slots can be counted."""
+        return max(10, self.width() // self.theme.px(LARGEST) // 10 * 10)
+
+    def _pitch(self, free: float, wanted: list[int]) -> int:
+        """As large as the width allows and as lets all rows be seen, within bounds."""
+        px = self.theme.px
+        by_height = free / max(1, sum(wanted))
+        return max(px(SMALLEST), int(min(px(LARGEST), by_height, self.width() / self._columns())))
 
     def _head(self) -> float:
         return round(1.7 * self._caption_metrics.height())
@@ -117,16 +121,17 @@ class CacheGrid(QWidget):
         if self._cells is None:
             return ()
         sides = (self._cells.target, self._cells.drafter)
-        columns, pitch = self._columns(), self._pitch()
+        columns = self._columns()
         wanted = [self._rows_wanted(side, columns) for side in sides]
-        free = self.height() - self._legend_height() - 2 * self._head() - self.theme.px(8)
+        free = self.height() - self._legend_height() - 2 * self._head() - self.theme.px(16)
         free -= sum(self._reason_height(side) for side in sides)
+        pitch = self._pitch(free, wanted)
         rows = shared(int(free // pitch), wanted)
         parts, y = [], 0.0
         for side, count in zip(sides, rows, strict=True):
             caption = QPointF(0, y + self._caption_metrics.ascent())
             y += self._head()
-            parts.append(self._part(side, caption, y, columns, count))
+            parts.append(self._part(side, caption, y, columns, count, pitch))
             y += count * pitch + self._reason_height(side) + self.theme.px(8)
         return tuple(parts)
 
@@ -141,9 +146,9 @@ class CacheGrid(QWidget):
         room = QRectF(0, 0, max(self.width(), 1), 1e4)
         return self._small_metrics.boundingRect(room, Qt.TextFlag.TextWordWrap, side.reason).height()
 
-    def _part(self, side: CacheSide, caption: QPointF, top: float, columns: int, rows: int) -> Part:
+    def _part(self, side: CacheSide, caption: QPointF, top: float, columns: int, rows: int, pitch: int) -> Part:
         """The last rows, slot after slot from the left; what is older is a word at the start of the first row."""
-        total, pitch, size = sum(run.count for run in side.runs), self._pitch(), self.theme.px(CELL)
+        total, size = sum(run.count for run in side.runs), pitch - max(2, round(GAP * pitch))
         first_row = max(0, -(-total // columns) - rows)
         hidden, more = first_row * columns, QRectF()
         if hidden and rows:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPalette, QResizeEvent
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
 
 from widgets.protocols import ThemeView
 
+LONG = 24
+"""Characters: a longer text has a tooltip, since a word wider than its column is elided."""
+
 
 class CopiedTable(QTableWidget):
     """Names at the left, values at the right."""
+
+    fitted = Signal()
+    """Heights of rows have changed."""
 
     def __init__(self, theme: ThemeView, name: str, share: float, parent: QWidget | None = None) -> None:
         """``share``: of the width for the names, at most."""
@@ -33,14 +39,12 @@ class CopiedTable(QTableWidget):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTabKeyNavigation(False)
+        self.viewport().setAutoFillBackground(False)
         self.set_theme(theme)
 
     def set_theme(self, theme: ThemeView) -> None:
         self.theme = theme
         self.setFont(theme.font("body"))
-        palette = QPalette(self.palette())
-        palette.setColor(QPalette.ColorRole.Base, theme.colour("panel"))
-        self.setPalette(palette)
         for row in range(self.rowCount()):
             self._dress(row)
         self._fit()
@@ -48,6 +52,7 @@ class CopiedTable(QTableWidget):
     def show_rows(self, rows: Sequence[tuple[str, str]]) -> None:
         """Those that stay as they are cost nothing."""
         self.setRowCount(len(rows))
+        changed_rows = []
         for row, (name, value) in enumerate(rows):
             changed = False
             for column, text in enumerate((name, value)):
@@ -59,10 +64,17 @@ class CopiedTable(QTableWidget):
                     changed = True
                 if item.text() != text:
                     item.setText(text)
+                    item.setToolTip(text if len(text) > LONG else "")
                     changed = True
             if changed:
                 self._dress(row)
+                changed_rows.append(row)
+        if self._names_width() != self.columnWidth(0):
+            self._fit()
+        elif changed_rows:
+            for row in changed_rows:
                 self.resizeRowToContents(row)
+            self.fitted.emit()
 
     def rows(self) -> list[tuple[str, str]]:
         return [(self._text(row, 0), self._text(row, 1)) for row in range(self.rowCount())]
@@ -78,19 +90,26 @@ class CopiedTable(QTableWidget):
 
     def _dress(self, row: int) -> None:
         name, value = self.item(row, 0), self.item(row, 1)
-        if name is not None:
-            name.setForeground(self.theme.colour("dim"))
-        if value is not None:
-            value.setForeground(self.theme.colour("text"))
+        for item, tone in ((name, "dim"), (value, "text")):
+            if item is not None:
+                item.setFont(self.theme.font("body"))
+                item.setForeground(self.theme.colour(tone))
+
+    def _names_width(self) -> int:
+        longest = 0
+        for row in range(self.rowCount()):
+            item = self.item(row, 0)
+            if item is not None:
+                longest = max(longest, QFontMetrics(item.font()).horizontalAdvance(item.text()))
+        wanted = max(longest + self.theme.px(18), self.theme.px(84))
+        return int(min(wanted, self._share * self.viewport().width()))
 
     def _fit(self) -> None:
-        width = self.viewport().width()
-        longest = max((self.fontMetrics().horizontalAdvance(self._text(row, 0)) for row in range(self.rowCount())),
-                      default=0) + self.theme.px(14)
-        names = int(min(max(longest, self.theme.px(84)), self._share * width))
+        names = self._names_width()
         self.setColumnWidth(0, names)
-        self.setColumnWidth(1, max(8, width - names))
+        self.setColumnWidth(1, max(8, self.viewport().width() - names))
         self.resizeRowsToContents()
+        self.fitted.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

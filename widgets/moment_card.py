@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QEvent, QRectF, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
 
@@ -20,8 +20,8 @@ class Heading(QWidget):
 
     def __init__(self, theme: ThemeView, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._title = ElidedLabel(theme, "strong", "text", yields=False)
-        self._remark = ElidedLabel(theme, "small", "dim")
+        self._title = ElidedLabel(theme, "strong", "text")
+        self._remark = ElidedLabel(theme, "small", "dim", yields=False)
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(0, 0, 0, 0)
         self._row.addWidget(self._title)
@@ -104,6 +104,13 @@ class MomentCard(QFrame, Generic[Model]):
     def restyle(self) -> None:
         """Dress the contents in ``self.theme``."""
         raise NotImplementedError
+
+    def changeEvent(self, event: QEvent) -> None:
+        """With an application's style sheet, a widget that gets another parent falls back to its first fonts and
+        colours; so they are set anew."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange and self._pages.count() > 1:
+            self.set_theme(self.theme)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

@@ -18,6 +18,8 @@ from widgets.protocols import CellView, ThemeView
 from widgets.text_layout import TextLayout
 from widgets.token_painter import TokenPainter
 
+LARGE_LINES = 2
+
 
 class RoundStrip(MomentCard[tuple[RoundWords, int]]):
     selected = Signal(int, int)
@@ -31,7 +33,7 @@ class RoundStrip(MomentCard[tuple[RoundWords, int]]):
         self.chips = Chips(theme)
         self.chips.chosen.connect(self._on_chosen)
         self.chips.breakpoint_wanted.connect(self.breakpoint_wanted)
-        self.sentence = QLabel()
+        self.sentence = QLabel(" ")  # an empty label would not take over font and colours
         self.sentence.setWordWrap(True)
         self.sentence.setTextFormat(Qt.TextFormat.PlainText)
         self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -63,8 +65,7 @@ class RoundStrip(MomentCard[tuple[RoundWords, int]]):
         place = "before the first round" if words.round is None else f"round {words.round + 1:,} of {rounds:,}"
         self.heading.say(words.title + gamma, place)
         self.chips.show_chips(words.chips)
-        if words.sentence != self.sentence.text():
-            self.sentence.setText(words.sentence)
+        self.sentence.setText(words.sentence.replace(" = ", "\u00a0=\u00a0"))  # a formula isn't broken there
         self.setAccessibleDescription(words.sentence)
 
     def select(self, index: int | None) -> None:
@@ -104,10 +105,8 @@ class Chips(QWidget):
         self.set_theme(theme)
 
     def set_theme(self, theme: ThemeView) -> None:
-        self._painter = TokenPainter(theme, "token_big")
-        self._layout = self._fresh_layout(self.width())
-        self.updateGeometry()
-        self.update()
+        self._painters = [TokenPainter(theme, "token_big"), TokenPainter(theme, "token")]
+        self._lay_out()
 
     def show_chips(self, chips: tuple[Chip, ...]) -> None:
         if chips == self._chips:
@@ -115,9 +114,7 @@ class Chips(QWidget):
         self._chips = chips
         self.setAccessibleDescription(", ".join(f"{WORDS[chip.kind]} {quoted(chip.text)}" for chip in chips
                                                 if chip.index >= 0))
-        self._layout = self._fresh_layout(self.width())
-        self.updateGeometry()
-        self.update()
+        self._lay_out()
 
     def select(self, index: int | None) -> None:
         if index != self._index:
@@ -129,19 +126,28 @@ class Chips(QWidget):
     def _cells(self) -> Sequence[CellView]:
         return cast(Sequence[CellView], self._chips)  # chips have what is needed for painting: id, text, label, kind
 
-    def _fresh_layout(self, width: int) -> TextLayout:
-        layout = TextLayout(self._painter.measure, self._painter.advance)
-        layout.prompt = True
-        layout.reset(width - 3 * self._painter.unit)
-        layout.sync(self._cells(), 0)
-        return layout
+    def _lay_out(self) -> None:
+        self._painter, self._layout = self._fitting(self.width())
+        self.updateGeometry()
+        self.update()
+
+    def _fitting(self, width: int) -> tuple[TokenPainter, TextLayout]:
+        """Large while two lines are enough, else smaller."""
+        for painter in self._painters:
+            layout = TextLayout(painter.measure, painter.advance)
+            layout.prompt = True
+            layout.reset(width - 3 * painter.unit)
+            layout.sync(self._cells(), 0)
+            if len(layout.lines) <= LARGE_LINES:
+                break
+        return painter, layout
 
     def hasHeightForWidth(self) -> bool:
         return True
 
     def heightForWidth(self, width: int) -> int:
-        lines = self._layout if width == self.width() else self._fresh_layout(width)
-        return max(1, len(lines.lines)) * self._painter.line_height + round(3 * self._painter.unit)
+        painter, layout = (self._painter, self._layout) if width == self.width() else self._fitting(width)
+        return max(1, len(layout.lines)) * painter.line_height + round(3 * painter.unit)
 
     def sizeHint(self) -> QSize:
         return QSize(round(16 * self._painter.advance), self.heightForWidth(self.width()))
@@ -150,7 +156,7 @@ class Chips(QWidget):
         return QSize(round(8 * self._painter.advance), self._painter.line_height)
 
     def resizeEvent(self, event: object) -> None:
-        self._layout = self._fresh_layout(self.width())
+        self._painter, self._layout = self._fitting(self.width())
 
     def chip_at(self, point: QPointF) -> Chip | None:
         number = int(point.y() // self._painter.line_height)

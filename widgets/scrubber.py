@@ -24,9 +24,11 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from widgets.protocols import ThemeView
 
-TICK_ROOM = 3.0
-"""Pixels a tick needs to be told from its neighbour; where rejections stand closer, they are drawn fainter."""
-LABEL_SHARE = 0.4
+TICK_ROOM = 4.0
+"""Pixels a tick needs to be told from its neighbour."""
+CROWD = 4
+"""Pixels: where ticks can't be told apart, they are counted this many pixels at a time."""
+LABEL_SHARE = 0.5
 """Of the width, at most, for the words at the right."""
 
 
@@ -47,6 +49,7 @@ class Scrubber(QWidget):
         self._shown: tuple[object, ...] = ()
         self._seen: tuple[object, ...] = ()
         self._places: dict[str, NDArray[np.int64]] = {}
+        self._crowds = np.zeros(0, dtype=np.int64)
         self._wheel = 0
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -68,7 +71,7 @@ class Scrubber(QWidget):
         hits, and that end a round; lists that only grow may be handed over again and again. ``live``: the engine is
         running and the knob goes along with it."""
         index = max(0, min(index, count))
-        same = ticks is self._ticks and hits is self._hits
+        same = alike(ticks, self._ticks) and alike(hits, self._hits)
         shown = (index, count, label, live, len(ticks), len(hits))
         self._rounds = rounds
         if same and shown == self._shown:
@@ -118,7 +121,7 @@ class Scrubber(QWidget):
         share = min(1.0, max(0.0, (x - track.left()) / track.width()))
         return round(share * self._count)
 
-    def _columns(self, kind: str) -> NDArray[np.int64]:
+    def _places_of(self, kind: str) -> NDArray[np.int64]:
         """The pixels at which there is at least one such record: at most one a pixel, however many records."""
         track = self.track()
         seen = (len(self._ticks), len(self._hits), self._count, track.left(), track.width())
@@ -128,6 +131,8 @@ class Scrubber(QWidget):
                 places = np.asarray(records, dtype=np.float64) + 1
                 x = track.left() + track.width() * places / max(1, self._count)
                 self._places[name] = np.unique(np.round(x).astype(np.int64))
+                if name == "ticks":
+                    self._crowds = np.bincount(np.maximum(0, (x - track.left()) // CROWD).astype(np.int64))
         return self._places[kind]
 
     # Painting
@@ -149,16 +154,17 @@ class Scrubber(QWidget):
         self._paint_label(painter)
 
     def _paint_ticks(self, painter: QPainter, track: QRectF) -> None:
-        columns = self._columns("ticks")
-        if not len(columns):
-            return
-        colour = self.theme.colour("rejected")
-        crowded = len(columns) * TICK_ROOM > track.width()
-        colour.setAlphaF(0.45 if crowded else 1.0)
-        painter.setPen(QPen(colour, 1))
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        columns, colour = self._places_of("ticks"), self.theme.colour("rejected")
         top, bottom = track.bottom() + self.theme.px(2), track.bottom() + self.theme.px(6)
-        painter.drawLines([QLineF(x, top, x, bottom) for x in columns.tolist()])
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        if len(columns) * TICK_ROOM <= track.width():
+            painter.setPen(QPen(colour, 1))
+            painter.drawLines([QLineF(x, top, x, bottom) for x in columns.tolist()])
+        else:  # too many to tell apart: the more of them, the stronger
+            most = int(self._crowds.max())
+            for place, count in enumerate(self._crowds.tolist()):
+                colour.setAlphaF(0.85 * count / most)
+                painter.fillRect(QRectF(track.left() + place * CROWD, top, CROWD, bottom - top), colour)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
 
     def _paint_hits(self, painter: QPainter, track: QRectF) -> None:
@@ -166,7 +172,7 @@ class Scrubber(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(self.theme.colour("danger"))
         y = track.top() - self.theme.px(2)
-        for x in self._columns("hits").tolist():
+        for x in self._places_of("hits").tolist():
             painter.drawPolygon(QPolygonF([QPointF(x - size, y - 1.4 * size), QPointF(x + size, y - 1.4 * size),
                                            QPointF(x, y)]))
 
@@ -260,3 +266,7 @@ class Scrubber(QWidget):
             QToolTip.showText(event.globalPos(), text if self._count else "", self)
             return True
         return bool(super().event(event))
+
+
+def alike(one: Sequence[int], other: Sequence[int]) -> bool:
+    return one is other or (len(one) == len(other) and list(one) == list(other))

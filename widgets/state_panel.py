@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QSizePolicy, QVBoxLayout, QWidget
 
 from engine.debugger.history import Moment
 from engine.debugger.state_words import Fact, as_text, state_words
@@ -23,6 +23,7 @@ class StatePanel(MomentCard[tuple[Fact, ...]]):
     def __init__(self, theme: ThemeView, evaluate: Evaluate, parent: QWidget | None = None) -> None:
         super().__init__(theme, "State", "What the lane knows at the cursor appears once a run has started.", parent)
         self.facts = CopiedTable(theme, "state of the lane", 0.4)
+        self.facts.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)  # watches have precedence
         self.facts.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.facts.customContextMenuRequested.connect(self._on_menu)
         self.watch = WatchList(theme, evaluate)
@@ -59,6 +60,7 @@ class StatePanel(MomentCard[tuple[Fact, ...]]):
     def restyle(self) -> None:
         self._stack.setSpacing(self.theme.px(10))
         self.facts.set_theme(self.theme)
+        self.facts.setMinimumHeight(self.theme.px(64))
         self.watch.set_theme(self.theme)
 
     def sizeHint(self) -> QSize:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from engine.debugger.history import Moment
 from engine.debugger.token_words import readable
@@ -35,6 +35,7 @@ class WatchList(QWidget):
         self._title = QLabel("Watch")
         self.table = WatchTable(theme)
         self.table.removed.connect(self.remove)
+        self.table.fitted.connect(self._fit)
         self.line = QLineEdit()
         self.line.setPlaceholderText("watch an expression: overlap, p / q, k - accepted …")
         self.line.setToolTip("Type an expression and press Enter. Delete removes the chosen ones.")
@@ -44,6 +45,7 @@ class WatchList(QWidget):
         self._column.setContentsMargins(0, 0, 0, 0)
         for part in (self._title, self.table, self.line):
             self._column.addWidget(part)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.set_theme(theme)
 
     def set_theme(self, theme: ThemeView) -> None:
@@ -100,10 +102,8 @@ class WatchList(QWidget):
             return f"{FAULT}{error}"
 
     def _fit(self) -> None:
-        """As high as its rows, up to a few."""
-        heights = [self.table.rowHeight(row) for row in range(self.table.rowCount())]
-        self.table.setFixedHeight(sum(heights[:ROWS]) + (2 if heights else 0))
-        self.table.setVisible(bool(heights))
+        self.table.setVisible(bool(self._watches))
+        self.table.updateGeometry()
 
 
 class WatchTable(CopiedTable):
@@ -112,6 +112,7 @@ class WatchTable(CopiedTable):
 
     def __init__(self, theme: ThemeView) -> None:
         super().__init__(theme, "watched expressions", 0.5)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
 
     def _dress(self, row: int) -> None:
         super()._dress(row)
@@ -129,8 +130,12 @@ class WatchTable(CopiedTable):
         else:
             super().keyPressEvent(event)
 
+    def sizeHint(self) -> QSize:
+        """As high as its rows, up to a few."""
+        return QSize(self.theme.px(200), sum(self.rowHeight(row) for row in range(min(ROWS, self.rowCount()))) + 2)
+
     def minimumSizeHint(self) -> QSize:
-        return QSize(0, 0)
+        return QSize(self.theme.px(100), min(self.sizeHint().height(), self.theme.px(44)))
 
 
 def told(value: object) -> str:

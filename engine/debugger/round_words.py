@@ -9,8 +9,8 @@ from engine.debugger.history import Moment, RoundSoFar
 from engine.debugger.token_words import compared, one_line, plain, quoted
 from engine.records import Committed, Judged
 
-TAIL = 10
-"""Tokens of the prefix that are shown before the round's own."""
+TAIL, TAIL_TEXT = 10, 24
+"""Tokens of the prefix that are shown before the round's own, and about how many characters of them."""
 
 ChipKind = Literal["prompt", "plain", "accepted", "rejected", "void", "pending", "correction", "bonus"]
 
@@ -65,7 +65,10 @@ def round_words(moment: Moment) -> RoundWords | None:
 
 def _chips(moment: Moment, now: RoundSoFar | None) -> list[Chip]:
     start = now.start if now is not None else moment.length
-    first = max(0, start - TAIL)
+    first, room = start, TAIL_TEXT
+    while first > max(0, start - TAIL) and room > 0:
+        first -= 1
+        room -= len(moment.label(moment.history.ids[first]))
     chips = [Chip(-1, "…", "prompt", -1, -1, first - 1)] if first else []
     prompt = len(moment.started.prompt) if moment.started is not None else 0
     chips += [Chip(token, one_line(moment.label(token)), "prompt" if first + place < prompt else "plain", -1, -1,

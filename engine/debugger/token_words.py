@@ -12,8 +12,10 @@ _KEEP = "\u200c\u200d"
 def readable(text: str) -> str:
     """A token's text made visible on its own: spaces, newlines, tabs and control characters shown."""
     shown = text.translate(_SIGNS)
-    return shown if shown.isprintable() else "".join(
-        c if c.isprintable() or c in _KEEP else f"⟨{ord(c):02X}⟩" for c in shown)
+    if shown.isprintable():
+        return shown
+    kept = _KEEP if shown.strip(_KEEP) else ""  # a joiner by itself joins nothing
+    return "".join(c if c.isprintable() or c in kept else f"⟨{ord(c):02X}⟩" for c in shown)
 
 
 def one_line(text: str) -> str:

@@ -13,10 +13,11 @@ from pathlib import Path
 import msgspec
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from app.theme import Theme
+from app.theme import ASSETS, Theme
 from engine.debugger.history import History, Moment
 from engine.errors import SpecScopeError
-from engine.records import Committed, Judged, Record, RunStarted
+from engine.records import Committed, Judged, Record, RunStarted, Vocabulary
+from engine.trace import read
 from tests.widgets import fake_run, gallery
 from tests.widgets.fake_run import DRAFT, LOOKUP, PLAIN
 from tests.widgets.gallery import column, scene
@@ -43,6 +44,8 @@ def history_of(method: fake_run.Method, text: str = fake_run.CODE, limit: int | 
         if isinstance(record, RunStarted):
             target = msgspec.structs.replace(record.target, name="SmolLM2-135M-Instruct", slot_bytes=23_040)
             record = msgspec.structs.replace(record, target=target)
+            texts = dict(zip(record.prompt, fake_run.split(fake_run.PROMPT), strict=False))
+            history.append(Vocabulary(run=record.run, lane=record.lane, texts=texts))
         history.append(record)
     return history
 
@@ -130,11 +133,16 @@ def debug_world(theme: Theme) -> QWidget:
 
 
 @scene(760, 640)
+def debug_right_to_left(theme: Theme) -> QWidget:
+    history = history_of(DRAFT, fake_run.WORLD, None)
+    return panels(theme, history.at(history.ends[15] + 1), 0)
+
+
+@scene(760, 640)
 def debug_wide(theme: Theme) -> QWidget:
     """Sixty-four drafts a round, and token texts that are very long."""
     method = replace(LOOKUP, gamma=64, skill=1.6)
-    long = ["x" * 90 if isinstance(r, Committed) else "" for r in ()]
-    history = history_of(method, limit=400, records=[*fake_run.lane_records(method, limit=400), *long])
+    history = history_of(method, fake_run.PROSE.replace("divided", "x" * 90), limit=400)
     return panels(theme, history.at(at_commit(history, accepted=8)), 9)
 
 
@@ -158,6 +166,16 @@ def debug_unknown(theme: Theme) -> QWidget:
     return panels(theme, history.at(at_commit(history)), 1)
 
 
+@scene(760, 640)
+def debug_real(theme: Theme) -> QWidget:
+    """The shipped recording."""
+    lanes: dict[str, History] = {}
+    for record in read(ASSETS / "demo" / "code-edit.spectrace.gz"):
+        lanes.setdefault(record.lane, History(record.lane)).append(record)
+    history = lanes["2"]
+    return panels(theme, history.at(at_commit(history, after=len(history) // 2)), 1)
+
+
 @scene(1200, 200)
 def scrubbers(theme: Theme) -> QWidget:
     short, long = history_of(DRAFT), history_of(DRAFT, limit=20_000)
@@ -169,4 +187,5 @@ def scrubbers(theme: Theme) -> QWidget:
 
 
 if __name__ == "__main__":
-    gallery.main(Path(sys.argv[1]), sys.argv[2:] or [name for name in gallery.SCENES if name.startswith(("debug_", "scrub"))])
+    every = [name for name in gallery.SCENES if name.startswith(("debug_", "scrub"))]
+    gallery.main(Path(sys.argv[1]), sys.argv[2:] or every)
