@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from widgets.protocols import ThemeView
@@ -14,6 +14,23 @@ MARGIN = 9
 """Logical pixels at scale 1 left and right of a text."""
 
 
+class _Hand:
+    """A font, and how wide texts are in it: figures come again and again, and measuring takes longer than painting."""
+
+    def __init__(self, font: QFont) -> None:
+        self.font = font
+        self.metrics = QFontMetricsF(font)
+        self._widths: dict[str, float] = {}
+
+    def width(self, text: str) -> float:
+        found = self._widths.get(text)
+        if found is None:
+            if len(self._widths) > 4096:
+                self._widths.clear()
+            found = self._widths[text] = self.metrics.horizontalAdvance(text)
+        return found
+
+
 class RoundCells(QStyledItemDelegate):
     def __init__(self, model: RoundsModel, theme: ThemeView) -> None:
         super().__init__()
@@ -22,39 +39,36 @@ class RoundCells(QStyledItemDelegate):
 
     def set_theme(self, theme: ThemeView) -> None:
         self._margin = theme.px(MARGIN)
-        self._fonts = {"text": theme.font("code")}
-        self._small, self._bold = theme.font("small"), theme.font("small")
-        self._bold.setBold(True)
-        self._metrics = {"text": QFontMetricsF(self._fonts["text"])}
-        self._small_metrics, self._bold_metrics = QFontMetricsF(self._small), QFontMetricsF(self._bold)
+        bold = theme.font("small")
+        bold.setBold(True)
+        self._code, self._small, self._bold = _Hand(theme.font("code")), _Hand(theme.font("small")), _Hand(bold)
         self._text, self._later, self._strong = (theme.colour(role) for role in ("text", "faint", "strong"))
         self._here, self._selection = theme.colour("hover"), theme.colour("selection")
         self._selected, self._edge = theme.colour("selection_text"), theme.colour("focus")
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem,
               index: QModelIndex | QPersistentModelIndex) -> None:
-        model, column = self._model, COLUMNS[index.column()]
+        model, place = self._model, index.column()
         round = model.order.rounds[index.row()]
         rect = option.rect
+        left, top, wide, high = rect.left(), rect.top(), rect.width(), rect.height()
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
         here, later = round == model.current, round >= model.happened
-        ground = self._selection if selected else self._here if here else None
-        if ground is not None:
-            painter.fillRect(rect, ground)
-        if here and index.column() == ROUND:
-            painter.fillRect(rect.left(), rect.top(), max(2, self._margin // 3), rect.height(), self._edge)
-        if column.kind == "text":
-            font, metrics = self._fonts["text"], self._metrics["text"]
-        elif here and index.column() == ROUND:
-            font, metrics = self._bold, self._bold_metrics
-        else:
-            font, metrics = self._small, self._small_metrics
-        painter.setFont(font)
+        if selected or here:
+            painter.fillRect(rect, self._selection if selected else self._here)
+        if here and place == ROUND:
+            painter.fillRect(left, top, max(2, self._margin // 3), high, self._edge)
+        kind = COLUMNS[place].kind
+        hand = self._code if kind == "text" else self._bold if here and place == ROUND else self._small
+        shown, room = model.shown(round)[place], wide - 2 * self._margin
+        width = hand.width(shown)
+        if width > room:
+            shown = hand.metrics.elidedText(shown, Qt.TextElideMode.ElideRight, room)
+            width = room
+        x = left + self._margin + (room - width if kind in ("count", "figure") else 0)
+        painter.setFont(hand.font)
         painter.setPen(self._ink(selected, here, later))
-        room = rect.adjusted(self._margin, 0, -self._margin, 0)
-        shown = metrics.elidedText(str(index.data()), Qt.TextElideMode.ElideRight, room.width())
-        side = Qt.AlignmentFlag.AlignLeft if column.kind in ("text", "word") else Qt.AlignmentFlag.AlignRight
-        painter.drawText(room, side | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, shown)
+        painter.drawText(QPointF(x, top + (high + hand.metrics.ascent() - hand.metrics.descent()) / 2), shown)
 
     def _ink(self, selected: bool, here: bool, later: bool) -> QColor:
         if later:

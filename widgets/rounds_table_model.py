@@ -29,6 +29,7 @@ class RoundsModel(QAbstractTableModel):
         super().__init__()
         self._history: History | None = None
         self._rows: dict[int, RoundRow] = {}
+        self._shown: dict[int, list[str]] = {}
         self._count = 0
         self.happened = 0
         """Rounds that had ended at the cursor; later ones are pale."""
@@ -46,6 +47,14 @@ class RoundsModel(QAbstractTableModel):
             found = self._rows[round] = round_row(self._history, round)
         return found
 
+    def shown(self, round: int) -> list[str]:
+        """A round's cells, as written."""
+        found = self._shown.get(round)
+        if found is None:
+            row = self.row(round)
+            found = self._shown[round] = [column.write(column.of(row)) for column in COLUMNS]
+        return found
+
     @property
     def count(self) -> int:
         """Rounds of the lane, listed or not."""
@@ -54,7 +63,7 @@ class RoundsModel(QAbstractTableModel):
     def show(self, history: History | None) -> None:
         """Another lane, or None."""
         self.beginResetModel()
-        self._history, self._rows = history, {}
+        self._history, self._rows, self._shown = history, {}, {}
         self._count = len(history.ends) if history is not None else 0
         self.order.rebuild(self._count)
         self.endResetModel()
@@ -98,11 +107,10 @@ class RoundsModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(COLUMNS)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        column = COLUMNS[index.column()]
         round = self.order.rounds[index.row()]
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return column.write(column.of(self.row(round)))
+                return self.shown(round)[index.column()]
             case Qt.ItemDataRole.ToolTipRole:
                 return self._tooltip(index.column(), round)
         return None

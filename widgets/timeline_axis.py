@@ -25,7 +25,7 @@ class Axis:
     @property
     def fitted(self) -> bool:
         """Is the whole in sight?"""
-        return self.start <= 0.0 and self.span >= self.full * (1 - 1e-9)
+        return self.span >= self.full * (1 - 1e-9)
 
     def grow(self, full: float) -> None:
         """The whole is so long now. Who saw all of it still does."""

@@ -91,12 +91,12 @@ def paint_blocks(painter: QPainter, row: QRectF, blocks: Blocks, tone: Tone, lea
 
 
 def _paint_boxes(painter: QPainter, boxes: Sequence[QRectF]) -> None:
-    if len(boxes) <= 400:
-        for box in boxes:
-            radius = min(2.0, box.width() / 4)
-            painter.drawRoundedRect(box, radius, radius)
-    else:
-        painter.drawRects(list(boxes))
+    for box in boxes:
+        if box.width() >= 6:
+            painter.drawRoundedRect(box, 2.0, 2.0)
+    narrow = [box for box in boxes if box.width() < 6]
+    if narrow:
+        painter.drawRects(narrow)
 
 
 def _paint_hollow(painter: QPainter, boxes: Sequence[QRectF], tone: Tone) -> None:
@@ -113,22 +113,50 @@ def _paint_hollow(painter: QPainter, boxes: Sequence[QRectF], tone: Tone) -> Non
         painter.drawRects(thin)
 
 
-def paint_density(painter: QPainter, row: QRectF, layers: Sequence[tuple[Floats, Tone]], cut: float,
-                  ratio: float) -> None:
-    """In every device pixel's column as much colour, from the bottom up, as the step took of its time; layers stand on
-    each other. Right of ``cut`` (logical pixels from the row's left) it hasn't happened yet and is pale."""
-    count = len(layers[0][0])
+def paint_columns(painter: QPainter, row: QRectF, blocks: Blocks, tone: Tone, least: float, ratio: float) -> None:
+    """The same as :func:`paint_blocks` for hundreds of narrow blocks: each device pixel's column is as opaque as blocks
+    cover it. One picture a pixel high, stretched, instead of a box each."""
+    widths = blocks.rights - blocks.lefts
+    gaps = np.where(widths >= 3.0, np.minimum(1.0, 0.25 * widths), 0.0)
+    lefts = blocks.lefts - row.left()
+    rights = lefts + np.maximum(widths - gaps, least)
+    rights[:-1] = np.minimum(rights[:-1], lefts[1:])
+    later = blocks.states == LATER
+    half = row.adjusted(0, 0.25 * row.height(), 0, -0.25 * row.height())
+    for chosen, box, colour in ((~later, row, tone.done), (later, half, tone.later)):
+        if chosen.any():
+            _paint_coverage(painter, box, lefts[chosen], rights[chosen], colour, ratio)
+    framed = blocks.states == FRAMED
+    if framed.any():
+        paint_blocks(painter, row, Blocks(blocks.lefts[framed], blocks.rights[framed], blocks.states[framed],
+                                          blocks.cut), tone, least)
+
+
+def _paint_coverage(painter: QPainter, row: QRectF, lefts: Floats, rights: Floats, colour: QColor,
+                    ratio: float) -> None:
+    count = max(1, round(row.width() * ratio))
+    knots = np.column_stack((lefts, rights)).ravel()
+    passed = np.concatenate(([0.0], np.cumsum(rights - lefts)))
+    covered = np.interp(np.arange(count + 1) / ratio, knots, np.repeat(passed, 2)[1:-1])
+    alpha = np.clip(np.diff(covered) * ratio, 0.0, 1.0)
+    pixels = (alpha * 255).astype(np.uint32) << 24 | np.uint32(colour.rgb() & 0xFFFFFF)
+    image = QImage(pixels.data, count, 1, 4 * count, QImage.Format.Format_ARGB32)
+    painter.drawImage(QRectF(row.left(), row.top(), count / ratio, row.height()), image)
+
+
+def paint_profile(painter: QPainter, row: QRectF, shares: Floats, tone: Tone, cut: float, ratio: float) -> None:
+    """In every device pixel's column as much colour, from the bottom up, as the step took of its time: ``shares``,
+    0 … 1, one a column. Right of ``cut`` (logical pixels from the row's left) it hasn't happened yet and is pale."""
+    count = len(shares)
     high = max(2, round(row.height() * ratio))
-    level = np.arange(high - 1, -1, -1, dtype=np.float64)[:, None]
-    base = np.zeros(count)
-    pixels = np.zeros((high, count), dtype=np.uint32)
+    tall = np.where(shares > 0, np.maximum(shares * high, 1.0), 0.0).astype(np.float32)
+    cover = tall - np.arange(high - 1, -1, -1, dtype=np.float32)[:, None]
+    np.clip(cover, 0.0, 1.0, out=cover)
+    cover *= 255
     later = np.arange(count) >= round(cut * ratio)
-    for share, tone in layers:
-        tall = np.where(share > 0, np.maximum(share * high, 1.0), 0.0)
-        cover = np.clip(base + tall - level, 0.0, 1.0) - np.clip(base - level, 0.0, 1.0)
-        alpha = (cover * 255).astype(np.uint32) << 24
-        colour = np.where(later, tone.pale.rgb() & 0xFFFFFF, tone.done.rgb() & 0xFFFFFF).astype(np.uint32)
-        pixels = np.where(cover > 0.5, alpha | colour, np.where(pixels > 0, pixels, alpha | colour))
-        base = base + tall
+    colours = np.where(later, tone.pale.rgb() & 0xFFFFFF, tone.done.rgb() & 0xFFFFFF).astype(np.uint32)
+    pixels = cover.astype(np.uint32)
+    pixels <<= 24
+    pixels |= colours
     image = QImage(pixels.data, count, high, 4 * count, QImage.Format.Format_ARGB32)
     painter.drawImage(QRectF(row.left(), row.top(), count / ratio, row.height()), image)

@@ -13,7 +13,19 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
 from engine.debugger.history import RoundSoFar
 from widgets.protocols import ThemeView
 from widgets.timeline_axis import Axis, duration, ruler
-from widgets.timeline_paint import DONE, FAR, FRAMED, LATER, Blocks, Floats, Tone, paint_blocks, paint_density, tones
+from widgets.timeline_paint import (
+    DONE,
+    FAR,
+    FRAMED,
+    LATER,
+    Blocks,
+    Floats,
+    Tone,
+    paint_blocks,
+    paint_columns,
+    paint_profile,
+    tones,
+)
 from widgets.timeline_tracks import Step, Track
 
 Row = Literal["draft", "verify", "judge", "commit", "plain"]
@@ -22,6 +34,8 @@ NAMES: dict[Row, str] = {"draft": "draft", "verify": "verify", "judge": "judge",
 
 APART = 3.0
 """Logical pixels from one round to the next: with less, rounds become a profile of shares."""
+BOXES = 14.0
+"""Logical pixels from one round to the next: with less, slices are too narrow for outlines and rounded corners."""
 SLICE = 2.5
 """Logical pixels of a draft step: narrower ones become one block a round."""
 TEXT = 26.0
@@ -146,17 +160,18 @@ class Picture:
         elif name == "draft" and track.mean_draft * zoom >= SLICE:
             self._paint_drafts(painter, row, scene, first, last, zoom, least)
         else:
+            crowded = track.mean_round * zoom < BOXES or (last - first) * BOXES > 2 * row.width()
             steps: tuple[Step, ...] = ("record", "commit") if name == "commit" else (name,) if name != "plain" else ()
             for step in steps:
                 starts, ends = track.steps(first, last, step)
                 used = ends > starts
                 self._paint_slices(painter, row, scene, (starts[used], ends[used]), np.arange(first, last)[used],
-                                   self._tones[step], zoom, least)
+                                   self._tones[step], zoom, least, ratio, crowded)
             if name == "plain":
                 starts = track.starts[first:last]
                 ends = np.append(starts[1:], track.span(last - 1)[1]) if last > first else starts
                 self._paint_slices(painter, row, scene, (starts, ends), np.full(last - first, -1),
-                                   self._tones["plain"], zoom, least)
+                                   self._tones["plain"], zoom, least, ratio, crowded)
         if scene.flying is not None and name in ("draft", "verify"):
             self._paint_flying(painter, row, name, scene, scene.flying, zoom, least)
 
@@ -171,8 +186,12 @@ class Picture:
         return Blocks(lefts, rights, states, left + (scene.reached - axis.start) * zoom)
 
     def _paint_slices(self, painter: QPainter, row: QRectF, scene: Scene, spans: tuple[Floats, Floats],
-                      rounds: NDArray[np.int64], tone: Tone, zoom: float, least: float) -> None:
+                      rounds: NDArray[np.int64], tone: Tone, zoom: float, least: float, ratio: float,
+                      crowded: bool) -> None:
         blocks = self._blocks(row, scene, spans, rounds, zoom)
+        if crowded:
+            paint_columns(painter, row, blocks, tone, least, ratio)
+            return
         paint_blocks(painter, row, blocks, tone, least)
         self._write(painter, row, blocks, tone, [duration(s) for s in (spans[1] - spans[0]).tolist()]
                     if len(rounds) and row.width() / len(rounds) > 2 * TEXT else [])
@@ -219,13 +238,13 @@ class Picture:
         count = max(1, round(row.width() * ratio))
         shares = track.shares(scene.axis.start + np.arange(count + 1) / count * scene.axis.span)
         cut = (scene.reached - scene.axis.start) / scene.axis.span * row.width()
-        if name == "plain":
-            layers = [(np.minimum(sum(shares.values(), np.zeros(count)), 1.0), self._tones["plain"])]
-        elif name == "commit":
-            layers = [(shares["commit"], self._tones["commit"]), (shares["record"], self._tones["record"])]
-        else:
-            layers = [(shares[name], self._tones[name])]
-        paint_density(painter, row, layers, cut, ratio)
+        whole = np.minimum(sum(shares.values(), np.zeros(count)), 1.0)
+        layers: list[tuple[Floats, str]] = {
+            "plain": [(whole, "plain")],
+            "commit": [(shares["record"] + shares["commit"], "record"), (shares["commit"], "commit")],
+        }.get(name) or [(shares[name], name)]  # type: ignore[index]  # any other row is a step
+        for share, step in layers:
+            paint_profile(painter, row, share, self._tones[step], cut, ratio)
 
     def _paint_prefill(self, painter: QPainter, row: QRectF, track: Track, scene: Scene, zoom: float) -> None:
         blocks = self._blocks(row, scene, (np.zeros(1), np.array([track.prefill])), np.array([-1]), zoom)

@@ -65,6 +65,13 @@ def timeline_long(theme: Theme) -> QWidget:
     return page
 
 
+@scene(1260, 170)
+def timeline_sixty(theme: Theme) -> QWidget:
+    page, panel = timeline(theme, store_of(PLAIN, EIGHT, limit=900, detail=False), "draft", 0.6, Judged)
+    panel.canvas.axis.show(panel.canvas.reached - 4, 6)
+    return page
+
+
 @scene(1260, 200)
 def timeline_close(theme: Theme) -> QWidget:
     page, panel = timeline(theme, store_of(PLAIN, DRAFT, limit=200), "draft", 0.5, Judged)
