@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from engine.debugger.bars import Bar
 from engine.debugger.choices import Choice, Inverse, segments
-from engine.debugger.labels import visible
+from engine.debugger.token_words import readable
 
 if TYPE_CHECKING:
     from engine.debugger.inspection import Inspection
@@ -58,7 +58,7 @@ def bars_of(full: FullRow, inspection: Inspection, tokens: Sequence[int]) -> tup
         if q is not None and inspection.mass is not None:
             left = max(p - q, 0.0) / inspection.mass if inspection.mass > 0 else 0.0
         marks = known[token].marks if token in known else frozenset()
-        bars.append(Bar(token, visible(full.texts[token]) if token < len(full.texts) else f"#{token}", p, q, left,
+        bars.append(Bar(token, readable(full.texts[token]) if token < len(full.texts) else f"#{token}", p, q, left,
                         marks))
     return tuple(bars)
 
@@ -66,7 +66,7 @@ def bars_of(full: FullRow, inspection: Inspection, tokens: Sequence[int]) -> tup
 def search(query: str, inspection: Inspection, full: FullRow | None) -> tuple[Bar, ...]:
     """Tokens whose text holds ``query`` (or whose id it is, with or without #), the best matches first: the id, the
     whole text, then by falling max(p, q). Without the full row only among the recorded ones."""
-    shown, raw = visible(query), query.strip()
+    shown, raw = readable(query), query.strip()
     number = int(raw.lstrip("#")) if raw.lstrip("#").isdecimal() else None
     if full is None:
         found = [bar for bar in inspection.bars if shown in bar.label or bar.token == number or raw in bar.label]
@@ -90,7 +90,7 @@ def refined(choice: Choice, full: FullRow) -> Choice:
         return choice
 
     def label(token: int) -> str:
-        return visible(full.texts[token]) if token < len(full.texts) else f"#{token}"
+        return readable(full.texts[token]) if token < len(full.texts) else f"#{token}"
 
     drawn = (choice.draw, choice.token) if choice.draw is not None and choice.token is not None else None
     return replace(choice, segments=segments(inverse.certain(), label, drawn), exact=inverse.token_at)

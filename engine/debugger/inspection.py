@@ -13,7 +13,7 @@ from engine.debugger.choices import Choice, Source, Weights, of_p, of_q, of_resi
 from engine.debugger.full_row import FullRow
 from engine.debugger.history import Moment, RoundSoFar, RowUse
 from engine.debugger.judgement import Judgement
-from engine.debugger.labels import visible
+from engine.debugger.token_words import readable
 from engine.records import UNKNOWN_TOKEN, Committed, Contrast, Drafted, FinalKind, Unknown
 
 __all__ = ["Bar", "FullRow", "Inspection", "inspect"]
@@ -142,7 +142,7 @@ class _Reading:
 
     def label(self, token: int, text: str = "") -> str:
         own = self.moment.history.texts.get(token, text)
-        return visible(own) or (f"#{token}" if token != UNKNOWN_TOKEN else "unknown token")
+        return readable(own) or (f"#{token}" if token != UNKNOWN_TOKEN else "unknown token")
 
     # In words
 

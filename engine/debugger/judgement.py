@@ -93,18 +93,19 @@ def figures(u: float, q: float, p: float) -> tuple[str, str, str, str]:
     product = u * q
     found = ("", "", "", "")
     for digits in range(2, 17):
-        found = figure(u, digits), figure(q, digits), figure(product, digits + 1), figure(p, digits)
-        shown_u, shown_q, shown_product, shown_p = (float(x.replace("·10", "e").translate(_LOWERED)) for x in found)
-        right = figure(shown_u * shown_q, digits + 1) == found[2]
-        fair = all(map(_fair, (u, q, product, p), (shown_u, shown_q, shown_product, shown_p)))
-        if right and fair and (shown_product < shown_p) == (product < p):
-            break
+        for longer in (1, 0):
+            found = figure(u, digits), figure(q, digits), figure(product, digits + longer), figure(p, digits)
+            shown_u, shown_q, shown_product, shown_p = map(read, found)
+            right = figure(shown_u * shown_q, digits + longer) == found[2]
+            fair = all(map(_fair, (u, q, product, p), (shown_u, shown_q, shown_product, shown_p)))
+            if right and fair and (shown_product < shown_p) == (product < p):
+                return found
     return found
 
 
 def _fair(value: float, shown: float) -> bool:
-    """Nothing that isn't 0 or 1 may look like it, nor be off by more than a percent."""
-    return abs(shown - value) <= 0.01 * value and (shown not in (0.0, 1.0) or abs(shown - value) < 1e-7)
+    """Nothing that isn't 0 or 1 may look like it, nor be off by more than two percent."""
+    return abs(shown - value) <= 0.02 * value and (shown not in (0.0, 1.0) or abs(shown - value) < 1e-7)
 
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -112,13 +113,18 @@ _LOWERED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
 def figure(value: float, digits: int = 3) -> str:
-    """A probability: so many decimals, or so many figures and a power of ten where decimals would show too little."""
+    """A probability: so many decimals, but two figures at least, in powers of ten where it is tiny."""
     if value in (0.0, 1.0):
         return f"{value:.0f}"
-    if value >= (0.01 if digits < 3 else 0.001):
-        return f"{value:.{digits}f}"
+    if value >= 0.001:
+        return f"{value:.{max(digits, 1 - math.floor(math.log10(value)))}f}"
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
     return f"{mantissa}·10{str(int(exponent)).translate(_RAISED)}"
+
+
+def read(shown: str) -> float:
+    """The inverse of :func:`figure`, as far as its digits go."""
+    return float(shown.replace("·10", "e").translate(_LOWERED))
 
 
 def percent(value: float) -> str:

@@ -1,0 +1,209 @@
+"""The test of a draft as a formula in figures, the threshold with its draw, and the question what another draw does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPaintEvent, QPalette, QPen
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
+
+from engine.debugger.judgement import Judgement, Span
+from widgets.branch_button import BranchButton
+from widgets.inspector_gauge import ThresholdGauge
+from widgets.protocols import ThemeView
+
+_TONES = {"plain": "text", "p": "p", "q": "q", "accept": "good", "reject": "danger", "dim": "dim", "product": "text"}
+
+
+class FormulaLine(QWidget):
+    """Spans in one line, as large as fits; elided, with a tooltip, where even the smallest doesn't."""
+
+    def __init__(self, theme: ThemeView, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._spans: tuple[Span, ...] = ()
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.set_theme(theme)
+
+    def set_theme(self, theme: ThemeView) -> None:
+        self.theme = theme
+        self.updateGeometry()
+        self.update()
+
+    def show_spans(self, spans: Sequence[Span]) -> None:
+        self._spans = tuple(spans)
+        self.setAccessibleName(self.text())
+        self.update()
+
+    def text(self) -> str:
+        return "".join(span.text for span in self._spans)
+
+    def sizeHint(self) -> QSize:
+        return QSize(self.theme.px(300), int(1.35 * QFontMetricsF(self.theme.font("token")).height()))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self.theme.px(80), self.sizeHint().height())
+
+    def _font(self) -> QFont:
+        fonts = [self.theme.font(role) for role in ("token", "code")]
+        fonts.append(QFont(fonts[-1]))
+        fonts[-1].setPixelSize(max(9, round(0.85 * fonts[-1].pixelSize())))
+        return next((font for font in fonts if QFontMetricsF(font).horizontalAdvance(self.text()) <= self.width()),
+                    fonts[-1])
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        font = self._font()
+        metrics = QFontMetricsF(font)
+        whole = metrics.horizontalAdvance(self.text()) <= self.width()
+        if self.toolTip() != ("" if whole else self.text()):
+            self.setToolTip("" if whole else self.text())
+        painter.setFont(font)
+        x, baseline = 0.0, (self.height() + metrics.ascent() - metrics.descent()) / 2
+        for text, tone in self._spans:
+            painter.setPen(self.theme.colour(_TONES[tone]))
+            shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(0.0, self.width() - x))
+            painter.drawText(QPointF(x, baseline), shown)
+            x += metrics.horizontalAdvance(text)
+            if shown != text:
+                break
+
+
+class FormulaStrip(QWidget):
+    tried = Signal(object)
+    """Another u is tried, or None."""
+    branch_wanted = Signal(float)
+    force_wanted = Signal(bool)
+    """Greedy: there is no draw to change, only the verdict."""
+
+    def __init__(self, theme: ThemeView, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._judgement: Judgement | None = None
+        self._may_branch = True
+        self._typing = False
+        self.line = FormulaLine(theme)
+        self.gauge = ThresholdGauge(theme)
+        self.question = QLabel("what if u were")
+        self.value = QLineEdit()
+        self.value.setMaxLength(12)
+        self.value.setAccessibleName("another u")
+        self.answer = QLabel()
+        self.branch = BranchButton(theme)
+        self._row, self._column = QHBoxLayout(), QVBoxLayout(self)
+        self._row.addWidget(self.gauge, 1)
+        for widget in (self.question, self.value, self.answer, self.branch):
+            self._row.addWidget(widget, 0, Qt.AlignmentFlag.AlignVCenter)
+        self._row.addStretch(0)  # without a gauge, all stand on the left
+        self._column.addWidget(self.line)
+        self._column.addLayout(self._row)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.gauge.moved.connect(self._on_gauge)
+        self.gauge.branch_wanted.connect(self.branch_wanted)
+        self.value.textEdited.connect(self._on_value)
+        self.value.returnPressed.connect(self.branch.click)
+        self.branch.clicked.connect(self._on_branch)
+        self.set_theme(theme)
+
+    def set_theme(self, theme: ThemeView) -> None:
+        self.theme = theme
+        px = theme.px
+        self.line.set_theme(theme)
+        self.gauge.set_theme(theme)
+        self._column.setContentsMargins(px(10), px(6), px(10), px(4))
+        self._column.setSpacing(px(2))
+        self._row.setSpacing(px(7))
+        for label, tone in ((self.question, "dim"), (self.answer, "text")):
+            label.setFont(theme.font("small"))
+            palette = QPalette(label.palette())
+            palette.setColor(QPalette.ColorRole.WindowText, theme.colour(tone))
+            label.setPalette(palette)
+        self.value.setFont(theme.font("code"))
+        self.value.setFixedWidth(px(78))
+        self.branch.set_theme(theme)
+        self.answer.setFixedWidth(int(QFontMetricsF(theme.font("small")).horizontalAdvance("→ accept")) + px(3))
+        self.update()
+
+    def show_judgement(self, judgement: Judgement | None, may_branch: bool, reason: str) -> None:
+        """``reason``: why there is no branching."""
+        self._judgement = judgement
+        if judgement is None:
+            return
+        self.line.show_spans(judgement.formula())
+        self._may_branch = may_branch
+        sampled = self._sampled()
+        self.gauge.show_judgement(judgement if sampled else None, True)
+        self.gauge.setVisible(judgement.threshold is not None)
+        self.value.setVisible(sampled)
+        self.answer.setVisible(sampled)
+        self.question.setText("what if u were" if sampled else
+                              f"what if it were {'rejected' if judgement.accepted else 'accepted'}?")
+        self.branch.setEnabled(may_branch)
+        self.branch.setToolTip(
+            f"No branch: {reason}" if not may_branch else "Run on from here with this u" if sampled else
+            "Run on from here with the other verdict: the output is no longer the target’s")
+        self._write(suggestion(judgement))
+        self._tell()
+
+    def _write(self, value: float) -> None:
+        self.value.setText(f"{value:.6f}".rstrip("0").ljust(4, "0"))
+
+    def _tell(self) -> None:
+        """What the value in the field would do."""
+        value = self.asked()
+        accepts = self._judgement.accepts(value) if self._judgement is not None and value is not None else None
+        self.answer.setText("" if accepts is None else f"→ {'accept' if accepts else 'reject'}")
+        if self._sampled():
+            self.branch.setEnabled(self._may_branch and value is not None)
+
+    def asked(self) -> float | None:
+        """The other u; None: the field holds no number from 0 to below 1."""
+        if self.gauge.tried is not None:
+            return self.gauge.tried
+        try:
+            value = float(self.value.text().replace(",", "."))
+        except ValueError:
+            return None
+        return value if 0 <= value < 1 else None
+
+    def _sampled(self) -> bool:
+        j = self._judgement
+        return j is not None and j.threshold is not None and j.draw is not None
+
+    def _on_gauge(self, value: float | None) -> None:
+        if self._judgement is not None and not self._typing:
+            self._write(value if value is not None else suggestion(self._judgement))
+        self._tell()
+        self.tried.emit(value)
+
+    def _on_value(self, text: str) -> None:
+        self._typing = True
+        self.gauge.try_value(None)
+        self.gauge.try_value(self.asked())
+        self._typing = False
+        self._tell()
+
+    def _on_branch(self) -> None:
+        value = self.asked()
+        if self._judgement is not None and not self._sampled():
+            self.force_wanted.emit(not self._judgement.accepted)
+        elif value is not None:
+            self.branch_wanted.emit(value)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setBrush(self.theme.colour("sunken" if self.theme.dark else "window"))
+        painter.setPen(QPen(self.theme.colour("line"), 1) if not self.theme.dark else Qt.PenStyle.NoPen)
+        radius = self.theme.px(8)
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), radius, radius)
+
+
+def suggestion(judgement: Judgement) -> float:
+    """A draw that would decide otherwise, halfway between the threshold and the end, in few digits; the recorded one
+    where every draw decides alike."""
+    threshold = judgement.threshold
+    if threshold is None or judgement.draw is None:
+        return 0.0
+    beyond = float(f"{((1 - threshold) if judgement.accepted else threshold) / 2:.2g}")
+    other = round(1 - beyond if judgement.accepted else beyond, 6)
+    return other if other < 1 and judgement.accepts(other) != judgement.accepted else round(judgement.draw, 3)
