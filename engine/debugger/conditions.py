@@ -262,6 +262,8 @@ class TokenText(Condition, frozen=True, tag="token-text"):
         return _ROLES[self.role]
 
     def holds(self, scene: Scene, record: Record) -> bool:
+        if "texts" in scene.unknown:
+            return False
         texts = scene.history.texts
         return any(self._fits(text) or (token in texts and texts[token] != text and self._fits(texts[token]))
                    for token, text in _tokens(self.role, record))

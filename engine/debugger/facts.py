@@ -66,7 +66,7 @@ _ALL = (
          lambda scene, place: place + 1 if read.draft_of(scene, place) is not None else None),
     Fact("token", "position", "which token of the output it is, or would be, from 1", "position − prompt + 1",
          read.token_of),
-    Fact("position", "position", "its place in prompt and output, from 0", "", read.position_of),
+    Fact("position", "position", "its place in prompt and output, from 0", "", read.place_of),
     Fact("id", "position", "its token id", "", read.id_of),
     Fact("text", "position", "what it adds to the text", "", read.text_of),
     Fact("token_text", "position", "its own text in the vocabulary", "", read.token_text_of),

@@ -14,7 +14,7 @@ from engine.errors import SpecScopeError
 MAX_PATTERN = 100
 MAX_REPEATS = 3
 MAX_CHOICES = 8
-MAX_SEARCHED = 100
+MAX_SEARCHED = 64
 """Characters of a text that are looked at."""
 
 

@@ -31,7 +31,7 @@ def final_of(scene: Scene, place: int) -> Committed | None:
     return scene.committed
 
 
-def position_of(scene: Scene, place: int) -> Value:
+def position_of(scene: Scene, place: int) -> int | None:
     final = final_of(scene, place)
     if final is not None:
         return final.position + len(final.tokens) - 1
@@ -41,7 +41,12 @@ def position_of(scene: Scene, place: int) -> Value:
 
 def token_of(scene: Scene, place: int) -> Value:
     position = position_of(scene, place)
-    return position - scene.prompt + 1 if isinstance(position, int) else None
+    return position - scene.prompt + 1 if position is not None else None
+
+
+def place_of(scene: Scene, place: int) -> Value:
+    """The position, unless the prompt that it counts from isn't known."""
+    return None if "prompt" in scene.unknown else position_of(scene, place)
 
 
 def id_of(scene: Scene, place: int) -> int | None:

@@ -60,7 +60,7 @@ class Watcher:
     what has happened already."""
 
     def __init__(self, breakpoints: Sequence[Breakpoint], around: Mapping[str, Around] | None = None) -> None:
-        """``around``: by lane."""
+        """``around``: by lane, looked up when the lane is first seen; its ``plain_ids`` may grow meanwhile."""
         self.breakpoints = tuple(breakpoints)
         self._around = around or {}
         self._passes: dict[str, _Pass] = {}

@@ -3,6 +3,7 @@ side, live, and over a real run."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 import typing
 from collections.abc import Sequence
@@ -11,6 +12,8 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engine.debugger import breakpoints
 from engine.debugger.breakpoints import Breakpoint, HitRule, fresh_id
@@ -40,7 +43,7 @@ from engine.debugger.expressions import ExpressionError
 from engine.debugger.history import History
 from engine.debugger.patterns import MAX_SEARCHED, PatternError, found
 from engine.debugger.scene import Around
-from engine.debugger.watcher import Trail, Watcher, hit_counts, search
+from engine.debugger.watcher import Trail, Watcher, count_stops, hit_counts, search
 from engine.records import Committed, Contrast, Drafted, Judged, Record, RunStarted, Timings, Verified, Vocabulary
 from tests.widgets import fake_run
 from tests.widgets.fake_run import DRAFT, LOOKUP, PLAIN
@@ -327,9 +330,22 @@ def test_off_and_other_lanes_are_passed_by() -> None:
     assert search(History("made"), MANY, 0, -1) is None
 
 
+def test_a_trail_goes_on_where_the_run_goes_on() -> None:
+    history, records = History("made"), run(*[[NO]] * 3).records
+    trail = Trail(history, [Breakpoint(id="b", condition=AnyRejection())])
+    found_at = []
+    for record in records:
+        history.append(record)
+        stop = trail.after(found_at[-1] if found_at else 0)
+        if stop is not None:
+            found_at.append(stop[0])
+    assert found_at == [index for index, record in enumerate(records, 1) if isinstance(record, Judged)]
+    assert count_stops(history, Breakpoint(id="b", condition=AnyRejection(), hits=HitRule("from", 2))) == 2
+
+
 def test_ten_thousand_rounds_are_looked_through_at_once() -> None:
-    history = History("draft")
-    for record in fake_run.lane_records(replace(DRAFT, gamma=8, skill=0.9), limit=45_000):
+    history, records = History("draft"), list(fake_run.lane_records(replace(DRAFT, gamma=8, skill=0.9), limit=5_000))
+    for record in [*records[:3], *records[3:-1] * 10]:
         history.append(record)
     assert len(history.ends) > 9_000
     ones = [Breakpoint(id="a", condition=LowOverlap(below=1e-9)),
@@ -415,6 +431,29 @@ def test_patterns(pattern: str, where: str, fits: bool) -> None:
     assert not found("z", "a" * MAX_SEARCHED + "z")
 
 
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(["a", ".", "(", "(?:", ")", "|", "*", "+", "?", "{2,}", "[ab]", "[^b]", "^", "$", "a*",
+                                 ".*", r"\w", r"\d", "(?=", "(?i)", "[", "]", "\\", "😀"]), max_size=14).map("".join))
+def test_no_pattern_runs_away(text: str) -> None:
+    began = time.process_time()
+    with contextlib.suppress(PatternError):
+        found(text, "a" * 200)
+    assert time.process_time() - began < 0.5
+
+
+SAVED = breakpoints.save(MANY)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, len(SAVED)), st.integers(0, 30), st.text(max_size=8))
+def test_whatever_was_saved_opens(place: int, cut: int, put: str) -> None:
+    kept, problem = breakpoints.load(SAVED[:place] + put + SAVED[place + cut:])
+    assert len(kept) <= len(MANY) + 1
+    for one in kept:
+        assert one.words
+    assert kept or problem or not put
+
+
 @pytest.mark.model
 def test_a_real_run_stops_where_its_records_say() -> None:
     from engine import models
@@ -422,7 +461,7 @@ def test_a_real_run_stops_where_its_records_say() -> None:
     from engine.settings import DrafterSettings, RunSettings, Sampling
 
     target = models.load("builtin", dtype="float32", device="cpu")
-    settings = RunSettings(sampling=Sampling(temperature=0.8), drafter=DrafterSettings(kind="layer-skip", gamma=3),
+    plan = RunSettings(sampling=Sampling(temperature=0.8), drafter=DrafterSettings(kind="layer-skip", gamma=3),
                            max_new_tokens=24, seed=3)
     history, ones = History("skip"), [
         Breakpoint(id="a", condition=AnyRejection()), Breakpoint(id="b", condition=Where("overlap < 0.5")),
@@ -430,7 +469,7 @@ def test_a_real_run_stops_where_its_records_say() -> None:
         Breakpoint(id="d", condition=SlowRound(milliseconds=1e8))]
     watcher, live = Watcher(ones), []
     prompt = target.encode("The museum opened its doors in", chat=False)
-    for record in race(target, prompt, [LanePlan("skip", settings)], run="r"):
+    for record in race(target, prompt, [LanePlan("skip", plan)], run="r"):
         history.append(record)
         if stopping := watcher.see(history):
             live.append((len(history), stopping))

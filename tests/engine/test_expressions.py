@@ -14,7 +14,10 @@ from engine.debugger.expressions import ExpressionError
 from engine.debugger.facts import FACTS, ROUND_NAMES, WATCH_NAMES, of_moment, of_round
 from engine.debugger.history import History
 from engine.debugger.operations import FUNCTIONS, MAX_CHARACTERS, MAX_NUMBER
+from engine.debugger.round_filter import round_filter
+from engine.debugger.round_rows import round_row
 from engine.debugger.scene import FINAL
+from engine.debugger.watches import watched
 from engine.records import Committed, Drafted, Judged, Verified
 from tests.widgets import fake_run
 from tests.widgets.fake_run import DRAFT, PLAIN
@@ -252,3 +255,32 @@ def test_facts_of_a_moment_know_nothing_later() -> None:
     assert isinstance(end, Committed)
     assert (facts["fate"], facts["draw"], facts["id"]) == (end.final, end.final_draw, end.tokens[-1])
     assert facts["token"] == len(end.tokens)
+
+
+def test_rounds_are_filtered_by_an_expression() -> None:
+    history = history_of(DRAFT)
+    rows = [round_row(history, number) for number in range(len(history.ends))]
+    wanted = round_filter("accepted == k and k > 0", lambda: history)
+    assert [row.round for row in rows if wanted(row)] == [
+        number for number in range(len(rows)) if history.round(number).rejected_at is None and history.round(number).k]
+    assert not any(map(round_filter("accepted >= 0", lambda: None), rows))
+    with pytest.raises(ExpressionError, match="did you mean accepted"):
+        round_filter("acepted > 1", lambda: history)
+    with pytest.raises(ExpressionError, match="one is a text"):
+        round_filter("final > 1", lambda: history)(rows[0])
+
+
+def test_watches_are_told_for_a_person() -> None:
+    history = history_of(DRAFT)
+    judged = next(i for i, r in enumerate(history.records) if isinstance(r, Judged))
+    moment = history.at(judged + 1)
+    assert watched("tested", moment) == ("tested", "1", "")
+    assert watched("final", moment).shown == "unknown"
+    assert watched("phase == 'judge'", moment).shown == "true"
+    assert watched("text", moment, 0).shown == "“def”"
+    assert watched("1 / 3", moment).shown == "0.33333"
+    assert watched("10 ** 300", moment).shown == "1e+300"
+    assert watched("12345 * 2", moment).shown == "24,690"
+    assert "did you mean phase" in watched("phases", moment).problem
+    assert "one is a text" in watched("text < 3", moment).problem
+    assert watched("p", history.at(0)).shown == "unknown"
