@@ -9,8 +9,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
+from engine.debugger.combined import AnyCondition
 from engine.debugger.conditions import (
-    Condition,
     FewerAccepted,
     LowOverlap,
     LowRatio,
@@ -22,14 +22,14 @@ from engine.debugger.conditions import (
 from engine.debugger.round_rows import RoundRow
 
 
-def offers(row: RoundRow) -> list[Condition]:
+def offers(row: RoundRow) -> list[AnyCondition]:
     """Conditions that this very round meets, as a rule, so that others like it are found."""
-    found: list[Condition] = [RoundReached(number=row.round + 1)]
+    found: list[AnyCondition] = [RoundReached(number=row.round + 1)]
     if row.seconds is not None and row.seconds.total >= 1e-4:
         found += [SlowRound(milliseconds=math.floor(1e4 * row.seconds.total) / 10), SlowerThanMedian(times=2.0)]
     if row.rejected:
         found.append(FewerAccepted(count=row.accepted + 1))
-    bounds: tuple[tuple[float | None, float, Callable[[float], Condition]], ...] = (
+    bounds: tuple[tuple[float | None, float, Callable[[float], AnyCondition]], ...] = (
         (row.overlap, 1.0, lambda below: LowOverlap(below=below)),
         (row.ratio, 1e6, lambda below: LowRatio(below=below)),
         (row.residual_mass, 1.0, lambda below: LowResidual(below=below)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
@@ -51,6 +51,7 @@ class RoundsTable(Card):
                  hint: str = "Filter by text", parent: QWidget | None = None) -> None:
         """``filter_with``: makes a filter of what is typed, or raises :class:`SpecScopeError` with a sentence that is
         shown. The filter itself may raise it too, for a round that it can't judge: that round isn't listed."""
+        self._dressing: QTimer | None = None
         super().__init__(store, theme, parent)
         self._filter_with = filter_with
         self._lane: LaneView | None = None
@@ -88,6 +89,9 @@ class RoundsTable(Card):
         self.view.copied.connect(self.copy_rows)
         self.view.customContextMenuRequested.connect(self._on_menu)
         self.restyle()
+        self._dressing = QTimer(self)
+        self._dressing.setSingleShot(True)
+        self._dressing.timeout.connect(self.restyle)
         self._say()
 
     def _build(self) -> None:
@@ -118,6 +122,13 @@ class RoundsTable(Card):
         self._note.setPalette(palette)
         self._empty.set_theme(self.theme)
         self.view.set_theme(self.theme)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Another parent or style sheet above makes all within fall back to their first fonts and colours, after this
+        is told; so they are set anew."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange and self._dressing is not None:
+            self._dressing.start()
 
     def version(self) -> object:
         """Nothing of the store by itself: the lane and the moment are handed to it."""

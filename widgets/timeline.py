@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from engine.debugger.history import History, Moment
@@ -31,6 +31,7 @@ class Timeline(Card):
     """A condition to stop at; see :func:`widgets.rounds_menu.offers`."""
 
     def __init__(self, store: StoreView, theme: ThemeView, parent: QWidget | None = None) -> None:
+        self._dressing: QTimer | None = None
         super().__init__(store, theme, parent)
         self._tracks: WeakKeyDictionary[LaneView, Track] = WeakKeyDictionary()
         self._told: object = None
@@ -58,6 +59,9 @@ class Timeline(Card):
         self.canvas.selected.connect(self.selected)
         self.canvas.pointed.connect(self._on_pointed)
         self.restyle()
+        self._dressing = QTimer(self)
+        self._dressing.setSingleShot(True)
+        self._dressing.timeout.connect(self.restyle)
         self.show_lane(None, None, None)
 
     def restyle(self) -> None:
@@ -73,6 +77,13 @@ class Timeline(Card):
                 button.setIconSize(QSize(px(14), px(14)))
         self._title.set_theme(self.theme)
         self.canvas.set_theme(self.theme)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Another parent or style sheet above makes all within fall back to their first fonts and colours, after this
+        is told; so they are set anew."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange and self._dressing is not None:
+            self._dressing.start()
 
     def version(self) -> object:
         """Nothing of the store by itself: the lane and the moment are handed to it."""

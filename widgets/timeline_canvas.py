@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from engine.debugger.history import Moment
 from widgets.protocols import LaneView, ThemeView
+from widgets.steps import step_up
 from widgets.timeline_axis import Axis
 from widgets.timeline_picture import TEXT, Picture, Row, Scene
 from widgets.timeline_tracks import STEPS, Step, Track
@@ -50,6 +51,8 @@ class TimelineCanvas(QWidget):
         self.message: tuple[str, str] | None = None
         """Shown instead of slices: what is missing, and what to do."""
         self.chosen: tuple[int, int] | None = None
+        self._by_hand = False
+        """Has the person chosen what is in sight?"""
         self._hovered: Hit | None = None
         self._pressed: tuple[QPointF, float] | None = None
         self._dragging = False
@@ -82,13 +85,10 @@ class TimelineCanvas(QWidget):
         self.reached = track.reached(moment)
         full = max(track.end, plain.end if plain is not None else 0.0, self.reached)
         if other:
-            self.axis = Axis()
-            self.chosen = None
-            self.axis.grow(full)
-            if len(track) > 2 * AT_FIRST:
-                self.axis.show(self.reached - AT_FIRST / 2 * track.mean_round, AT_FIRST * track.mean_round)
-        else:
-            self.axis.grow(full)
+            self.axis, self.chosen, self._by_hand = Axis(), None, False
+        self.axis.grow(step_up(full, 0.1) if lane is not None and lane.finished is None else full)
+        if not self._by_hand and self.axis.fitted and len(track) > 2 * AT_FIRST:
+            self.axis.show(self.reached - AT_FIRST / 2 * track.mean_round, AT_FIRST * track.mean_round)
         if moved and not self.axis.fitted:
             framed = self.framed_span()
             if framed is not None:
@@ -220,7 +220,7 @@ class TimelineCanvas(QWidget):
         elif along:
             self.axis.zoom(self.time_at(event.position().x()), 1.25 ** (-along / 120))
         event.accept()
-        self.update()
+        self._moved()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:
@@ -239,7 +239,7 @@ class TimelineCanvas(QWidget):
                 self._dragging = True
                 self.setCursor(Qt.CursorShape.ClosedHandCursor)
                 self.axis.show(start - moved / self.plot().width() * self.axis.span, self.axis.span)
-                self.update()
+                self._moved()
             return
         hovered = self.hit(event.position())
         if hovered != self._hovered:
@@ -295,18 +295,22 @@ class TimelineCanvas(QWidget):
             case _:
                 super().keyPressEvent(event)
                 return
-        self.update()
+        self._moved()
 
     def fit(self) -> None:
         """The whole run."""
         self.axis.fit()
-        self.update()
+        self._moved()
 
     def zoom(self, factor: float) -> None:
         """``factor`` times as much time in sight, about the cursor if it is in sight, else about the middle."""
         axis = self.axis
         about = self.reached if axis.start <= self.reached <= axis.end else (axis.start + axis.end) / 2
         axis.zoom(about, factor)
+        self._moved()
+
+    def _moved(self) -> None:
+        self._by_hand = True
         self.update()
 
     def event(self, event: QEvent) -> bool:

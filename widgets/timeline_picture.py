@@ -206,7 +206,7 @@ class Picture:
         paint_blocks(painter, row, blocks, self._tones["draft"], least)
         texts = [scene.labels.get((r, place + counts[0] - track.first_draft(r)), "")
                  for place, r in enumerate(rounds.tolist())] if scene.labels else []
-        self._write(painter, row, blocks, self._tones["draft"], texts)
+        self._write(painter, row, blocks, self._tones["draft"], texts, whole=False)
         if scene.framed_round is not None and scene.draft >= 0 and first <= scene.framed_round < last:
             place = track.first_draft(scene.framed_round) - counts[0] + scene.draft
             if place < len(blocks.lefts):
@@ -215,8 +215,9 @@ class Picture:
                 painter.setBrush(Qt.BrushStyle.NoBrush)
                 painter.drawRoundedRect(QRectF(blocks.lefts[place], row.top(), wide, row.height()), 2, 2)
 
-    def _write(self, painter: QPainter, row: QRectF, blocks: Blocks, tone: Tone, texts: list[str]) -> None:
-        """Texts on the blocks that are wide enough, in the part of them that can be seen."""
+    def _write(self, painter: QPainter, row: QRectF, blocks: Blocks, tone: Tone, texts: list[str], *,
+               whole: bool = True) -> None:
+        """Texts on the blocks that are wide enough, in the part of them that can be seen. ``whole``: or not at all."""
         metrics = QFontMetricsF(self._small)
         if not texts or row.height() < metrics.ascent() + metrics.descent() - 1:
             return
@@ -228,6 +229,8 @@ class Picture:
             if right - left < TEXT * self._theme.scale or not text:
                 continue
             shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
+            if whole and shown != text:
+                continue
             ground = self._theme.colour("panel") if state == LATER else tone.of(state)
             painter.setPen(self._dim if state == LATER else readable_on(ground))
             painter.drawText(QPointF((left + right - metrics.horizontalAdvance(shown)) / 2,

@@ -18,7 +18,7 @@ from pytestqt.qtbot import QtBot
 from app.lane_state import LaneState
 from app.store import LaneSpec, Store
 from app.theme import Theme
-from engine.debugger.conditions import Condition, FewerAccepted, LowOverlap, LowRatio, LowResidual, RoundReached
+from engine.debugger.conditions import FewerAccepted, LowOverlap, LowRatio, LowResidual, RoundReached
 from engine.debugger.history import History
 from engine.debugger.round_rows import RoundRow, round_row
 from engine.errors import SpecScopeError
@@ -394,7 +394,7 @@ def test_a_right_click_offers_where_to_stop(qtbot: QtBot, theme: Theme, fill: Fi
 
 def test_what_is_offered_holds_for_that_round() -> None:
     history = history_of(list(lane_records(replace(DRAFT, skill=0.4), limit=200)))
-    met: set[type[Condition]] = set()
+    met: set[type] = set()
     for number in range(len(history.ends)):
         row = round_row(history, number)
         for offer in offers(row):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QWheelEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.lane_state import LaneState
@@ -38,6 +38,7 @@ class Recorded:
         self.records, self.plain, self.revision = records, plain, len(records)
         self.started = next(record for record in records if isinstance(record, RunStarted))
         self.cells: list[object] = []
+        self.finished = None
 
     def find(self, *place: object) -> None:
         return None
@@ -343,6 +344,25 @@ def test_the_cursors_round_comes_into_sight_and_only_then(qtbot: QtBot, theme: T
     assert axis.start == 0
 
 
+def test_a_growing_run_is_shown_whole_at_first_and_then_followed(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    whole = fill(SKIP, limit=400).lane("skip")
+    assert whole is not None
+    store = Store()
+    store.begin("run-1", [])
+    store.extend(whole.records[: whole.history.ends[3] + 1])
+    panel, lane = show(qtbot, theme, store, "skip")
+    axis = panel.canvas.axis
+    assert axis.fitted
+    for round in range(4, 60):
+        store.extend(whole.records[whole.history.begins[round]: whole.history.ends[round] + 1])
+        panel.show_lane(lane, None, lane.history.at(len(lane.records)))
+        assert axis.start <= panel.canvas.reached <= axis.end
+        assert axis.fitted == (round < 28)
+    panel.canvas.fit()
+    panel.show_lane(lane, None, lane.history.at(len(lane.records) - 1))
+    assert axis.fitted  # the person wants all of it
+
+
 @pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
 def test_a_right_click_offers_where_to_stop(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
     panel, lane = show(qtbot, theme, fill(SKIP, limit=60), "skip")
@@ -486,3 +506,17 @@ def test_it_looks_right_in_both_themes_and_small(qtbot: QtBot, theme: Theme, lig
         panel.choose(7, 1)
         panel.canvas.axis.show(panel.canvas.track.span(7)[0], 0.03)
         assert not painted(panel).isNull()
+
+
+def test_its_colours_survive_another_parent(qtbot: QtBot, theme: Theme, light: Theme, fill: Fill) -> None:
+    panel, _ = show(qtbot, theme, fill(SKIP, limit=40), "skip", 60)
+    panel.set_theme(light)
+    page = QWidget()
+    qtbot.addWidget(page)
+    layout = QVBoxLayout(page)
+    layout.addWidget(panel)
+    page.setStyleSheet("QWidget#nothing { color: red; }")
+    page.show()
+    label = panel._title._remark
+    qtbot.waitUntil(lambda: label.palette().windowText().color() == light.colour("dim"))
+    assert label.font().pixelSize() == light.font("small").pixelSize()
