@@ -50,6 +50,7 @@ class VerifyPanel(MomentCard[VerifyRows]):
     def present(self, model: VerifyRows, before: Moment | None) -> None:
         self.heading.say(model.title, model.remark)
         self.rows.show_rows(model.rows)
+        self.rows.reveal(newest(model.rows))
 
     def select(self, index: int | None) -> None:
         """Mark a row of the round that is shown; None: no one."""
@@ -101,7 +102,14 @@ class RowList(QAbstractScrollArea):
     def select(self, index: int | None) -> None:
         if index != self._index:
             self._index = index
+            if index is not None:
+                self.reveal(index)
             self.viewport().update()
+
+    def reveal(self, index: int) -> None:
+        """Scroll no further than it takes to see that row."""
+        bar, top = self.verticalScrollBar(), index * self.row_height
+        bar.setValue(max(min(bar.value(), top), top + self.row_height - self.viewport().height()))
 
     def row_at(self, point: QPointF) -> VerifyRow | None:
         number = int((point.y() + self.verticalScrollBar().value()) // self.row_height)
@@ -228,8 +236,6 @@ class RowList(QAbstractScrollArea):
 
     def _choose(self, row: VerifyRow) -> None:
         self.select(row.index)
-        bar, top = self.verticalScrollBar(), row.index * self.row_height
-        bar.setValue(max(min(bar.value(), top), top + self.row_height - self.viewport().height()))
         self.selected.emit(row.round, row.index)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
@@ -243,6 +249,13 @@ class RowList(QAbstractScrollArea):
             QToolTip.showText(event.globalPos(), explain(row) if row is not None else "", self)
             return True
         return bool(super().viewportEvent(event))
+
+
+def newest(rows: tuple[VerifyRow, ...]) -> int:
+    """The row that something has just happened to: the last one used; while drafting the last; else the first."""
+    if rows[0].use == "missing":
+        return rows[-1].index
+    return next((row.index for row in reversed(rows) if row.use in ("accepted", "rejected", "final")), 0)
 
 
 def explain(row: VerifyRow) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.debugger.history import Moment, RoundSoFar
-from engine.debugger.token_words import compared, one_line, plain, quoted
+from engine.debugger.token_words import compared, one_line, plain, quoted, squeezed
 from engine.records import Committed, Judged
 
 TAIL, TAIL_TEXT = 10, 24
@@ -71,7 +71,7 @@ def _chips(moment: Moment, now: RoundSoFar | None) -> list[Chip]:
         room -= len(moment.label(moment.history.ids[first]))
     chips = [Chip(-1, "…", "prompt", -1, -1, first - 1)] if first else []
     prompt = len(moment.started.prompt) if moment.started is not None else 0
-    chips += [Chip(token, one_line(moment.label(token)), "prompt" if first + place < prompt else "plain", -1, -1,
+    chips += [Chip(token, squeezed(moment.label(token)), "prompt" if first + place < prompt else "plain", -1, -1,
                    first + place) for place, token in enumerate(moment.history.ids[first:start])]
     if now is None:
         return chips
@@ -205,8 +205,11 @@ def _final(moment: Moment, now: RoundSoFar, done: Committed) -> list[str]:
     if done.final == "none":
         return ["The output ends with it." if done.accepted == 1 else "The output ends with the last accepted one."]
     token = quoted(moment.label(done.tokens[-1]))
+    if not moment.sampled and done.final == "correction":
+        return [f"The correction {token} takes its place."]
     if not moment.sampled:
-        return [f"The {done.final} {token} is the target’s most probable token."]
+        return [f"The {done.final} {token} is the target’s most probable token after {'it' if now.k == 1 else 'them'}."
+                if now.k else f"{token} is the target’s most probable token."]
     if done.final == "correction":
         source = "p, since the residual is empty" if done.residual_empty else "the residual"
         return [f"The correction {token} is drawn from {source}."]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from engine.debugger.cache_cells import CacheSide, cache_cells
 from engine.debugger.history import Moment, RoundSoFar
-from engine.debugger.token_words import one_line, plain, quoted
+from engine.debugger.token_words import plain, quoted, squeezed
 from engine.records import Judged, RunStarted
 from engine.settings import RunSettings
 
@@ -24,11 +24,12 @@ def state_words(moment: Moment) -> tuple[Fact, ...]:
     started = moment.started
     if started is None:
         return ()
-    facts = [Fact("round", _round(moment)), Fact("prefix", _prefix(moment)), Fact("tokens", _tokens(moment))]
+    facts = [Fact("round", _round(moment))]
     if moment.round is not None:
         facts += _drafts(moment, started, moment.round)
         facts += _draws(moment, moment.round)
     facts += _caches(moment)
+    facts += [Fact("prefix", _prefix(moment)), Fact("tokens", _tokens(moment))]
     facts += _run(moment, started)
     return tuple(facts)
 
@@ -52,7 +53,7 @@ def _prefix(moment: Moment) -> str:
     """As of the round’s start: what its drafts continue."""
     end = moment.round.start if moment.round is not None else moment.length
     first = max(0, end - TAIL)
-    return ("…" if first else "") + one_line("".join(moment.label(t) for t in moment.history.ids[first:end]))
+    return ("…" if first else "") + squeezed("".join(moment.label(t) for t in moment.history.ids[first:end]))
 
 
 def _tokens(moment: Moment) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 LONGEST = 24
 """Characters of one token's text within a sentence."""
 _SIGNS = str.maketrans({" ": "·", "\n": "↵", "\r": "␍", "\t": "⇥"})
+_INDENT = re.compile(" {3,}")
 _KEEP = "\u200c\u200d"
 """Join characters within one letter or emoji: shown as what they do."""
 
@@ -21,6 +24,11 @@ def readable(text: str) -> str:
 def one_line(text: str) -> str:
     """A text as it reads, on one line: newlines and tabs as signs, spaces as they are."""
     return " ".join(readable(part) for part in text.split(" "))
+
+
+def squeezed(text: str) -> str:
+    """On one line, and with no room given to indentation: for a prefix, whose end is what matters."""
+    return _INDENT.sub("  ", one_line(text))
 
 
 def quoted(text: str) -> str:

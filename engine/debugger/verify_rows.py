@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.debugger.history import Moment, RoundSoFar, RowUse
-from engine.debugger.token_words import one_line
+from engine.debugger.token_words import squeezed
 
 TAIL = 24
 """Tokens of the prefix that are kept for showing; its end is what matters."""
@@ -49,12 +49,12 @@ def verify_rows(moment: Moment) -> VerifyRows | None:
         return None
     base = now.start
     tail = [moment.label(token) for token in moment.history.ids[max(0, base - TAIL) : base]]
-    prefix = ("…" if base > TAIL else "") + one_line("".join(tail))
+    prefix = ("…" if base > TAIL else "") + squeezed("".join(tail))
     rows = []
     for index in range(now.k + 1):
         rows.append(_row(moment, now, index, prefix))
         if index < now.k:
-            prefix += one_line(now.drafted[index].text)
+            prefix += squeezed(now.drafted[index].text)
     return VerifyRows(_title(now), _remark(moment, now), tuple(rows))
 
 

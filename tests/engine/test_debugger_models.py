@@ -13,7 +13,7 @@ from engine.debugger.cache_cells import CacheSide, SlotRun, cache_cells
 from engine.debugger.history import History, Moment
 from engine.debugger.round_words import round_words, sentence
 from engine.debugger.state_words import as_text, in_bytes, state_words
-from engine.debugger.token_words import compared, one_line, plain, quoted, readable
+from engine.debugger.token_words import compared, one_line, plain, quoted, readable, squeezed
 from engine.debugger.verify_rows import VerifyRow, verify_rows
 from engine.models.describe import slot_bytes
 from engine.records import Committed, Judged, Record, RunFinished, RunStarted, Verified
@@ -280,7 +280,7 @@ def test_each_row_s_prefix_grows_by_the_draft_before() -> None:
     rows = rows_at(moment)
     assert moment.round is not None
     for before, after, draft in zip(rows, rows[1:], moment.round.drafted, strict=False):
-        assert after.prefix == before.prefix + one_line(draft.text)
+        assert after.prefix == before.prefix + squeezed(draft.text)
 
 
 def test_rows_are_not_there_before_the_forward_and_not_judged_before_the_test() -> None:
@@ -413,6 +413,8 @@ def test_token_texts_are_shown_whole_and_on_one_line() -> None:
     assert readable(" a\tb\n") == "·a⇥b↵"
     assert readable("\x1b[0m") == "⟨1B⟩[0m"
     assert one_line("a \n b\0") == "a ↵ b⟨00⟩"
+    assert squeezed("if a:\n        b") == "if a:↵  b"
+    assert readable("\u200d") == "⟨200D⟩"
     assert quoted("x" * 100) == "“" + "x" * 23 + "…”"
     assert readable("\U0001f469\u200d\U0001f680") == "\U0001f469\u200d\U0001f680"
     assert compared(0.391, 0.22) == ("0.391", "0.22")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
+import msgspec
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QMouseEvent, QWheelEvent
@@ -18,6 +19,7 @@ from engine.debugger.history import History, Moment
 from engine.debugger.round_words import Chip, round_words
 from engine.debugger.verify_rows import VerifyRow
 from engine.errors import SpecScopeError
+from engine.records import Drafted, Judged
 from tests.widgets import fake_run
 from tests.widgets.fake_run import DRAFT, LOOKUP, PLAIN
 from tests.widgets.gallery_debugger import at_commit, history_of, place
@@ -72,7 +74,7 @@ def test_they_take_any_moment_of_any_lane_both_ways_in_both_themes_and_all_sizes
         for width, height in ((360, 300), (150, 90), (1200, 800)):
             panel.resize(width, height)
             for history in (history_of(PLAIN, limit=12), history_of(LOOKUP, limit=24), world):
-                for index in [*range(0, len(history) + 1, 3), *range(len(history), -1, -7)]:
+                for index in [*range(0, len(history) + 1, 7), *range(len(history), -1, -11)]:
                     panel.show_moment(history.at(index))
                     panel.grab()
             panel.show_moment(None)
@@ -212,6 +214,23 @@ def test_many_drafts_wrap_and_can_be_scrolled_to(qtbot: QtBot, theme: Theme) -> 
     assert right <= strip.chips.width()
 
 
+def test_a_token_of_three_hundred_characters_stays_inside(qtbot: QtBot, theme: Theme, whole: History) -> None:
+    long = history_of(DRAFT, records=[msgspec.structs.replace(r, text="wide" * 75)
+                                      if isinstance(r, Drafted | Judged) and r.index == 1 else r
+                                      for r in fake_run.lane_records(DRAFT, limit=90)])
+    moment = long.at(at_commit(long))
+    strip, verify = RoundStrip(theme), VerifyPanel(theme)
+    for panel in (strip, verify):
+        show(qtbot, panel)
+        panel.show_moment(moment)
+        QApplication.processEvents()
+        panel.grab()
+    right = max(right for line in strip.chips._layout.lines for _, right in strip.chips._painter.spans(line))
+    assert right <= strip.chips.width()
+    assert len(strip.sentence.text()) < 250
+    assert len(verify.rows._rows) == 5
+
+
 # Verify rows
 
 
@@ -236,6 +255,20 @@ def test_rows_are_chosen_by_click_and_key(qtbot: QtBot, theme: Theme, whole: His
         QContextMenuEvent.Reason.Mouse, point, rows.viewport().mapToGlobal(point)))
     assert [type(row) for row in wanted] == [VerifyRow]
     assert panel.heading.said[0] == "Verify: one forward, five rows"
+
+
+def test_the_row_at_work_is_in_sight(qtbot: QtBot, theme: Theme) -> None:
+    history = history_of(replace(LOOKUP, gamma=64, skill=1.6), limit=400)
+    panel = VerifyPanel(theme)
+    show(qtbot, panel, 340, 220)
+    first, last = history.begins[0], history.ends[0]
+    for index in [*range(first + 1, last + 2), *range(last, first, -1)]:
+        moment = history.at(index)
+        panel.show_moment(moment)
+        assert moment.round is not None
+        at_work = {"draft": moment.round.k, "verify": 0}.get(moment.phase, len(moment.round.judged) - 1)
+        top = at_work * panel.rows.row_height - panel.rows.verticalScrollBar().value()
+        assert 0 <= top <= panel.rows.viewport().height() - panel.rows.row_height
 
 
 def test_void_rows_look_unusable(qtbot: QtBot, theme: Theme, whole: History) -> None:
