@@ -145,7 +145,7 @@ class TimelineCanvas(QWidget):
     def hit(self, point: QPointF) -> Hit | None:
         """The slice there, or in its row the nearest within two pixels; between rows and slices, the round alone."""
         plot, time = self.plot(), self.time_at(point.x())
-        if self.lane is None or not plot.contains(point):
+        if self.lane is None or self.message is not None or not plot.contains(point):
             return None
         row = self.rows[min(int((point.y() - plot.top()) / plot.height() * len(self.rows)), len(self.rows) - 1)]
         near = 2.0 / plot.width() * self.axis.span
@@ -269,7 +269,7 @@ class TimelineCanvas(QWidget):
 
     def _round_at(self, point: QPointF) -> int | None:
         """The shown lane's round at that time, whichever row the point is in."""
-        if not self.plot().contains(point):
+        if self.message is not None or not self.plot().contains(point):
             return None
         time = self.time_at(point.x())
         found = self.track.round_at(time)

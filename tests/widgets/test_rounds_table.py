@@ -452,9 +452,10 @@ def test_ten_thousand_rounds(qtbot: QtBot, theme: Theme) -> None:
     lane.revision += 1
 
     def seconds(action: Callable[[], object]) -> float:
-        start = time.perf_counter()
+        """Of this thread, however busy the machine is."""
+        start = time.thread_time()
         action()
-        return time.perf_counter() - start
+        return time.thread_time() - start
 
     moment = lane.history.at(len(lane.history))
     assert seconds(lambda: table.show_lane(lane, moment)) < 0.15
@@ -465,7 +466,7 @@ def test_ten_thousand_rounds(qtbot: QtBot, theme: Theme) -> None:
     for place in np.linspace(0, bar.maximum(), 12):
         bar.setValue(int(place))
         scrolled.append(seconds(lambda: view.viewport().grab()))
-    assert min(scrolled) < 0.05
-    assert seconds(lambda: view.sort_next(AT["draw"])) < 3.0  # 0.15 on a quiet machine; once all are known, 0.02
+    assert min(scrolled) < 0.02
+    assert seconds(lambda: view.sort_next(AT["draw"])) < 1.5  # 0.2 as a rule; once all figures are known, 0.02
     places = np.linspace(1000, len(lane.history), 100).astype(int)
     assert seconds(lambda: [table.show_lane(lane, lane.history.at(int(i))) for i in places]) < 0.5

@@ -228,7 +228,7 @@ def test_empty_states_say_what_to_do(qtbot: QtBot, theme: Theme, fill: Fill) -> 
     assert panel.canvas.message == NO_TIMES
     assert panel._title._remark._whole == ""
     assert not painted(panel).isNull()
-    assert panel.canvas.hit(QPointF(400, 40)) is None or panel.canvas.message is not None
+    assert panel.canvas.hit(QPointF(400, 40)) is None
 
 
 def test_hovering_tells_what_a_slice_is_and_escapes_tokens(qtbot: QtBot, theme: Theme) -> None:
@@ -479,14 +479,14 @@ def test_ten_thousand_rounds_are_painted_within_a_frame(qtbot: QtBot, theme: The
         canvas.axis.show(300.0 if span < canvas.axis.full else 0.0, span)
         took = []
         for _ in range(7):
-            start = time.perf_counter()
+            start = time.thread_time()
             canvas.render(image)
-            took.append(time.perf_counter() - start)
-        assert min(took) < 0.02, span  # 2 to 4 ms on a quiet machine
-    start = time.perf_counter()
+            took.append(time.thread_time() - start)
+        assert min(took) < 0.006, span  # of this thread, however busy the machine is; 1 to 3 as a rule
+    start = time.thread_time()
     for _ in range(100):
         panel.show_lane(long, None, None)  # type: ignore[arg-type]
-    assert time.perf_counter() - start < 0.05
+    assert time.thread_time() - start < 0.05
 
 
 def test_it_looks_right_in_both_themes_and_small(qtbot: QtBot, theme: Theme, light: Theme, fill: Fill) -> None:
