@@ -16,7 +16,8 @@ from app.looks import window_sheet
 from app.theme import Theme
 from engine.debugger.breakpoints import Breakpoint, HitRule, HitWhen
 from engine.debugger.combined import AnyCondition, Both, Either
-from engine.debugger.conditions import AnyRejection, Condition
+from engine.debugger.condition import Condition
+from engine.debugger.conditions import AnyRejection
 
 MOST_PARTS = 3
 """That can be made here: more than anyone reads at a glance."""

@@ -9,13 +9,12 @@ from typing import Any
 import msgspec
 
 from app.form_fields import number, show_number, stepper, whole, whole_stepper
+from engine.debugger.condition import Condition
 from engine.debugger.conditions import (
     AllAccepted,
     AnyRejection,
-    Condition,
     Divergence,
     EarlyRejection,
-    EosDrafted,
     FewerAccepted,
     LowOverlap,
     LowRatio,
@@ -24,11 +23,10 @@ from engine.debugger.conditions import (
     RoundReached,
     SlowerThanMedian,
     SlowRound,
-    TokenId,
     TokenReached,
-    TokenText,
-    Where,
 )
+from engine.debugger.token_conditions import EosDrafted, TokenId, TokenText
+from engine.debugger.where import Where
 
 _SIGNS = str.maketrans({"·": " ", "↵": "\n", "⇥": "\t"})
 _SHOWN = {ord(char): chr(sign) for sign, char in _SIGNS.items()}

@@ -13,8 +13,9 @@ from app.breakpoint_kinds import KINDS, Kind, default, kind_of, make, with_text
 from app.combo_box import ComboBox
 from app.form_fields import Field, ProblemLabel, Spec, mark_bad
 from app.theme import Theme
-from engine.debugger.conditions import Condition, Where
+from engine.debugger.condition import Condition
 from engine.debugger.facts import FACTS, ROUND_NAMES
+from engine.debugger.where import Where
 from engine.errors import SpecScopeError
 
 _ABOUT = {"position": "of a token", "round": "of its round", "run": "of the run so far"}

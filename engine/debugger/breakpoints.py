@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from engine.debugger.combined import AnyCondition
-from engine.debugger.conditions import ConditionError
+from engine.debugger.condition import ConditionError
 from engine.errors import SpecScopeError
 
 MAX_BREAKPOINTS = 200

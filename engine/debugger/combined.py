@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.debugger.condition import Condition, ConditionError, Kinds
 from engine.debugger.conditions import (
     AllAccepted,
     AnyRejection,
-    Condition,
-    ConditionError,
     Divergence,
     EarlyRejection,
-    EosDrafted,
     FewerAccepted,
-    Kinds,
     LowOverlap,
     LowRatio,
     LowResidual,
@@ -26,12 +23,11 @@ from engine.debugger.conditions import (
     RoundReached,
     SlowerThanMedian,
     SlowRound,
-    TokenId,
     TokenReached,
-    TokenText,
-    Where,
 )
 from engine.debugger.scene import Scene
+from engine.debugger.token_conditions import EosDrafted, TokenId, TokenText
+from engine.debugger.where import Where
 from engine.records import Committed, Drafted, Judged, Record, Verified
 
 MAX_PARTS = 8

@@ -18,16 +18,10 @@ from app.breakpoint_part import Part
 from app.theme import Theme
 from engine.debugger.breakpoints import Breakpoint, HitRule
 from engine.debugger.combined import AnyCondition, Both, Either
-from engine.debugger.conditions import (
-    AnyRejection,
-    Condition,
-    EarlyRejection,
-    LowOverlap,
-    SlowRound,
-    TokenId,
-    TokenText,
-    Where,
-)
+from engine.debugger.condition import Condition
+from engine.debugger.conditions import AnyRejection, EarlyRejection, LowOverlap, SlowRound
+from engine.debugger.token_conditions import TokenId, TokenText
+from engine.debugger.where import Where
 
 LANES = [("ngram", "Prompt lookup"), ("skip", "Layer skip")]
 

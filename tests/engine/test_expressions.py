@@ -17,7 +17,7 @@ from engine.debugger.operations import FUNCTIONS, MAX_CHARACTERS, MAX_NUMBER
 from engine.debugger.round_filter import round_filter
 from engine.debugger.round_rows import round_row
 from engine.debugger.scene import FINAL
-from engine.debugger.watches import watched
+from engine.debugger.watches import evaluate
 from engine.records import Committed, Drafted, Judged, Verified
 from tests.widgets import fake_run
 from tests.widgets.fake_run import DRAFT, PLAIN
@@ -270,17 +270,14 @@ def test_rounds_are_filtered_by_an_expression() -> None:
         round_filter("final > 1", lambda: history)(rows[0])
 
 
-def test_watches_are_told_for_a_person() -> None:
+def test_watches_are_evaluated_at_a_moment() -> None:
     history = history_of(DRAFT)
     judged = next(i for i, r in enumerate(history.records) if isinstance(r, Judged))
     moment = history.at(judged + 1)
-    assert watched("tested", moment) == ("tested", "1", "")
-    assert watched("final", moment).shown == "unknown"
-    assert watched("phase == 'judge'", moment).shown == "true"
-    assert watched("text", moment, 0).shown == "“def”"
-    assert watched("1 / 3", moment).shown == "0.33333"
-    assert watched("10 ** 300", moment).shown == "1e+300"
-    assert watched("12345 * 2", moment).shown == "24,690"
-    assert "did you mean phase" in watched("phases", moment).problem
-    assert "one is a text" in watched("text < 3", moment).problem
-    assert watched("p", history.at(0)).shown == "unknown"
+    assert evaluate("tested", moment) == 1
+    assert evaluate("final", moment) is None
+    assert evaluate("phase == 'judge'", moment) is True
+    assert evaluate("draft", moment, 2) == 3
+    assert evaluate("p", history.at(0)) is None
+    with pytest.raises(ExpressionError, match="did you mean phase"):
+        evaluate("phases", moment)

@@ -14,7 +14,9 @@ from app.breakpoint_dialog import BreakpointDialog
 from app.theme import Theme
 from engine.debugger.breakpoints import Breakpoint, HitRule
 from engine.debugger.combined import AnyCondition, Both, Either
-from engine.debugger.conditions import AnyRejection, LowOverlap, SlowRound, TokenText, Where
+from engine.debugger.conditions import AnyRejection, LowOverlap, SlowRound
+from engine.debugger.token_conditions import TokenText
+from engine.debugger.where import Where
 from tests.widgets.gallery import column, main, scene
 from widgets.breakpoint_list import BreakpointList
 from widgets.breakpoint_row import BreakpointRow
