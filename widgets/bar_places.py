@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRectF
+from PySide6.QtCore import QRectF, QSize
 
 from engine.debugger.bars import Bar
 from widgets.steps import step_up, ticks
@@ -68,6 +68,17 @@ class Scale:
         decades = round(-math.log10(self.floor))
         every = max(1, math.ceil(decades / max(1, room)))
         return [10.0 ** -i for i in range(0, decades + 1, every)]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All of a chart at one size."""
+
+    size: QSize
+    plot: QRectF
+    scale: Scale
+    places: list[Place]
+    pages: int
 
 
 def places(bars: Sequence[Bar], plot: QRectF, scale: Scale, widest: float) -> list[Place]:

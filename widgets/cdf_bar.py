@@ -73,11 +73,11 @@ class CdfBar(DartTrack):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         choice, theme, track = self._choice, self.theme, self.track()
-        if choice is None:
-            return
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(theme.colour("sunken"))
         painter.drawRoundedRect(track, theme.px(3), theme.px(3))
+        if choice is None:
+            return
         self._paint_segments(painter, choice, track)
         self.paint_focus(painter)
         if self._draw is not None:
@@ -137,7 +137,7 @@ class CdfBar(DartTrack):
             room = (QRectF(x, box.top(), box.right() - x, box.height()) if box.right() - x >= x - box.left()
                     else QRectF(box.left(), box.top(), x - box.left(), box.height()))
         free = room.width() - 2 * pad
-        if free < metrics.horizontalAdvance("mm…"):
+        if free < min(metrics.horizontalAdvance(segment.label), metrics.horizontalAdvance("mmmmm…")):
             return
         text = metrics.elidedText(segment.label, Qt.TextElideMode.ElideRight, free)
         painter.setFont(font)

@@ -81,6 +81,7 @@ class FormulaStrip(QWidget):
         self._judgement: Judgement | None = None
         self._may_branch = True
         self._typing = False
+        self._greedy = False
         self.line = FormulaLine(theme)
         self.gauge = ThresholdGauge(theme)
         self.question = QLabel("what if u were")
@@ -121,20 +122,29 @@ class FormulaStrip(QWidget):
         self.value.setFixedWidth(px(78))
         self.branch.set_theme(theme)
         self.answer.setFixedWidth(int(QFontMetricsF(theme.font("small")).horizontalAdvance("→ accept")) + px(3))
+        self._keep_height()
         self.update()
 
-    def show_judgement(self, judgement: Judgement | None, may_branch: bool, reason: str) -> None:
-        """``reason``: why there is no branching."""
-        self._judgement = judgement
-        if judgement is None:
-            return
-        self.line.show_spans(judgement.formula())
-        self._may_branch = may_branch
+    def show_judgement(self, judgement: Judgement | None, may_branch: bool, reason: str, *, greedy: bool,
+                       otherwise: str = "") -> None:
+        """``greedy``: the run is. ``reason``: why there is no branching; ``otherwise``: what to say where nothing was
+        judged."""
+        self._greedy = greedy
+        self._judgement, self._may_branch = judgement, may_branch
         sampled = self._sampled()
-        self.gauge.show_judgement(judgement if sampled else None, True)
-        self.gauge.setVisible(judgement.threshold is not None)
+        self.gauge.show_judgement(judgement, sampled)
+        self.gauge.setVisible(judgement is not None and judgement.threshold is not None)
+        judged = judgement is not None and judgement.accepted is not None
         self.value.setVisible(sampled)
         self.answer.setVisible(sampled)
+        self.question.setVisible(judged)
+        self.branch.setVisible(judged)
+        self._keep_height()
+        if judgement is None:
+            self.line.show_spans([Span(otherwise, "dim")])
+            return
+        told = f"   {otherwise}" if otherwise and not judged else ""
+        self.line.show_spans([*judgement.formula(), Span(told, "dim")])
         self.question.setText("what if u were" if sampled else
                               f"what if it were {'rejected' if judgement.accepted else 'accepted'}?")
         self.branch.setEnabled(may_branch)
@@ -143,6 +153,13 @@ class FormulaStrip(QWidget):
             "Run on from here with the other verdict: the output is no longer the target’s")
         self._write(suggestion(judgement))
         self._tell()
+
+    def _keep_height(self) -> None:
+        """With a test or without: what is above must not jump from step to step."""
+        below = self.branch.sizeHint().height() if self._greedy else self.gauge.sizeHint().height()
+        margins = self._column.contentsMargins()
+        self.setFixedHeight(margins.top() + self.line.sizeHint().height() + self._column.spacing() + below
+                            + margins.bottom())
 
     def _write(self, value: float) -> None:
         self.value.setText(f"{value:.6f}".rstrip("0").ljust(4, "0"))
@@ -167,7 +184,7 @@ class FormulaStrip(QWidget):
 
     def _sampled(self) -> bool:
         j = self._judgement
-        return j is not None and j.threshold is not None and j.draw is not None
+        return j is not None and j.accepted is not None and j.threshold is not None and j.draw is not None
 
     def _on_gauge(self, value: float | None) -> None:
         if self._judgement is not None and not self._typing:

@@ -173,9 +173,9 @@ class Inspector(QFrame):
         self.sentence.set_whole(" ".join((found.sentence, *found.notes)))
         self.legend.show_inspection(found)
         self._show_bars()
-        self.formula.setVisible(found.judgement is not None)
-        self.formula.show_judgement(found.judgement, self._may_branch, self._reason)
-        self.choices.setVisible(bool(found.choices))
+        self.formula.show_judgement(found.judgement or found.awaited, self._may_branch, self._reason,
+                                    greedy=found.greedy, otherwise=untested(found))
+        self.choices.setVisible(not found.greedy)
         kind = found.final if found.final != "none" else "correction" if found.use == "rejected" else (
             "plain" if found.title.endswith("plain step") else "bonus")
         may, why = (self._may_branch, self._reason) if found.use != "void" else (False, inspector_menu.UNTESTED)
@@ -214,7 +214,7 @@ class Inspector(QFrame):
         rests = [f"{name} {percent(rest)}" for name, rest in (("p", found.p_rest), ("q", found.q_rest))
                  if rest is not None and rest > 1e-6]
         if found.use == "drafted":
-            return ""
+            return "so far only q of the draft is known" if bars else ""
         return f"{counted(len(bars), 'token')} recorded" + (f", the rest: {', '.join(rests)}" if rests else "")
 
     def _hint(self, found: Inspection, query: str) -> str:
@@ -315,3 +315,14 @@ class Inspector(QFrame):
         painter.setPen(QPen(self.theme.colour("line"), 1))
         radius = self.theme.px(10)
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), radius, radius)
+
+
+def untested(found: Inspection) -> str:
+    """Why there is no verdict."""
+    if found.use == "void":
+        return "never tested"
+    if found.awaited is not None:
+        return "not judged yet"
+    return "No test here: nothing was drafted." if found.title.endswith("plain step") else (
+        "No test here: it follows if all drafts are accepted." if found.use == "computed" else
+        "No test here: all drafts were accepted.")

@@ -87,7 +87,7 @@ class ChoicePane(QWidget):
     def _show(self, place: int) -> None:
         choice = self._choices[place] if place < len(self._choices) else None
         self.bar.show_choice(choice, choice is not None and bool(choice.segments))
-        self.caption.set_whole(self._caption(choice) if choice is not None else "")
+        self.caption.set_whole(self._caption(choice) if choice is not None else "nothing was drawn here")
         self._on_moved(None)
 
     def _tab_name(self, choice: Choice) -> str:
@@ -105,12 +105,14 @@ class ChoicePane(QWidget):
             name, source = self._final(), "p, as the residual is empty" if self._kind == "correction" else "p"
         if choice.draw is None:
             return f"the {name} will be drawn from {source}"
+        if not choice.segments:
+            return f"{name}: one draw from {source}, whose whole row is recorded with the verification"
         told = "" if len(self._choices) > 1 else f"{name}: "  # the pressed tab says it already
         return f"{told}one draw from {source} — drag the dart"
 
     def _on_moved(self, value: float | None) -> None:
         choice = self.bar.choice
-        self.branch.setVisible(choice is not None and choice.draw is not None)
+        self.branch.setVisible(choice is not None and choice.draw is not None and bool(choice.segments))
         self.branch.setEnabled(value is not None and self._may_branch)
         self.branch.setToolTip(f"No branch: {self._reason}" if not self._may_branch else
                                "Run on from here with this draw" if value is not None else

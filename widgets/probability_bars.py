@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from engine.debugger.bars import Bar
 from engine.debugger.judgement import percent
 from widgets.bar_marks import mark_lines, paint_marks
-from widgets.bar_places import Place, Scale, pages, places
+from widgets.bar_places import Layout, Place, Scale, pages, places
 from widgets.dart import hatch
 from widgets.protocols import ThemeView
 
@@ -47,7 +47,7 @@ class ProbabilityBars(QWidget):
         self._log = False
         self._page = 0
         self._current: int | None = None
-        self._places: tuple[object, list[Place], Scale] | None = None
+        self._layout: Layout | None = None
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -55,7 +55,7 @@ class ProbabilityBars(QWidget):
 
     def set_theme(self, theme: ThemeView) -> None:
         self.theme = theme
-        self._places = None
+        self._layout = None
         self.update()
 
     def show_bars(self, bars: Sequence[Bar], *, fate: str, final: str, residual: bool, argmax: bool = False,
@@ -66,14 +66,14 @@ class ProbabilityBars(QWidget):
         if tuple(bars) != self._bars:
             self._page, self._current = 0, None
         self._bars, self._fate, self._final, self._residual = tuple(bars), fate, final, residual
-        self._argmax, self._remark, self._hint, self._places = argmax, remark, hint, None
+        self._argmax, self._remark, self._hint, self._layout = argmax, remark, hint, None
         self.setAccessibleName("probabilities: " + "; ".join(
             f"{bar.label} " + ", ".join(f"{name} {value:.4g}" for name, value in (("p", bar.p), ("q", bar.q))
                                         if value is not None) for bar in self.shown()))
         self.update()
 
     def set_log(self, log: bool) -> None:
-        self._log, self._places = log, None
+        self._log, self._layout = log, None
         self.update()
 
     # Where everything stands
@@ -85,33 +85,33 @@ class ProbabilityBars(QWidget):
         return QSize(self.theme.px(220), self.theme.px(130))
 
     def plot(self) -> QRectF:
-        axis, label, small = (QFontMetricsF(self.theme.font(role)) for role in ("axis", "code", "small"))
-        left = axis.horizontalAdvance("100 %") + self.theme.px(8)
-        below = 1.3 * label.height() + self._mark_rows() * 1.15 * small.height()
-        return QRectF(self.rect()).adjusted(left, 1.25 * small.height(), -self.theme.px(2), -below)
-
-    def _mark_rows(self) -> int:
-        return max((len(mark_lines(bar, self._final, self._argmax)) for bar in self._bars), default=1) or 1
+        return self._laid_out().plot
 
     def shown(self) -> list[Bar]:
         """Those of this page."""
-        parts = self._pages()
-        return parts[min(self._page, len(parts) - 1)] if parts else []
-
-    def _pages(self) -> list[list[Bar]]:
-        axis = QFontMetricsF(self.theme.font("axis")).horizontalAdvance("100 %") + self.theme.px(10)
-        return pages(self._bars, max(2, int((self.width() - axis) // self.theme.px(ROOM))))
+        return [place.bar for place in self.places()]
 
     def places(self) -> list[Place]:
-        return self._laid_out()[0]
+        return self._laid_out().places
 
-    def _laid_out(self) -> tuple[list[Place], Scale]:
-        key = (self.size(), self._page, self._log)
-        if self._places is None or self._places[0] != key:
-            shown = self.shown()
-            scale = Scale.over(shown, log=self._log)
-            self._places = key, places(shown, self.plot(), scale, self.theme.px(WIDEST)), scale
-        return self._places[1], self._places[2]
+    def _laid_out(self) -> Layout:
+        """Kept until something else is shown, or the size changes."""
+        if self._layout is None or self._layout.size != self.size():
+            parts = pages(self._bars, max(2, int((self.width() - self._axis()) // self.theme.px(ROOM))))
+            shown = parts[min(self._page, len(parts) - 1)] if parts else []
+            plot, scale = self._plot(), Scale.over(shown, log=self._log)
+            self._layout = Layout(self.size(), plot, scale, places(shown, plot, scale, self.theme.px(WIDEST)),
+                                  len(parts))
+        return self._layout
+
+    def _axis(self) -> float:
+        return QFontMetricsF(self.theme.font("axis")).horizontalAdvance("100 %") + self.theme.px(8)
+
+    def _plot(self) -> QRectF:
+        label, small = (QFontMetricsF(self.theme.font(role)) for role in ("code", "small"))
+        rows = max((len(mark_lines(bar, self._final, self._argmax)) for bar in self._bars if bar.marks), default=1) or 1
+        below = 1.3 * label.height() + rows * 1.15 * small.height()
+        return QRectF(self.rect()).adjusted(self._axis(), 1.25 * small.height(), -self.theme.px(2), -below)
 
     def bar_at(self, point: QPointF) -> int | None:
         """Which of those shown, from the plot's top down to its label."""
@@ -123,7 +123,7 @@ class ProbabilityBars(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        found, scale = self._laid_out()
+        found, scale = self.places(), self._laid_out().scale
         if not found:
             self._paint_hint(painter)
             return
@@ -242,7 +242,7 @@ class ProbabilityBars(QWidget):
     def _paint_remark(self, painter: QPainter) -> None:
         if self._current is not None:
             return
-        total, font, plot = len(self._pages()), self.theme.font("small"), self.plot()
+        total, font, plot = self._laid_out().pages, self.theme.font("small"), self.plot()
         metrics = QFontMetricsF(font)
         right, text = plot.right(), self._remark
         painter.setFont(font)
@@ -288,7 +288,7 @@ class ProbabilityBars(QWidget):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         for step, arrow in self._arrows().items():
-            if len(self._pages()) > 1 and arrow.contains(event.position()):
+            if self._laid_out().pages > 1 and arrow.contains(event.position()):
                 self.turn(step)
         super().mousePressEvent(event)
 
@@ -305,13 +305,13 @@ class ProbabilityBars(QWidget):
             self.update()
 
     def turn(self, pages: int) -> None:
-        page = min(max(0, self._page + pages), max(0, len(self._pages()) - 1))
+        page = min(max(0, self._page + pages), max(0, self._laid_out().pages - 1))
         if page != self._page:
-            self._page, self._current, self._places = page, None, None
+            self._page, self._current, self._layout = page, None, None
             self.update()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        if len(self._pages()) > 1:
+        if self._laid_out().pages > 1:
             step = event.angleDelta().y() or -event.angleDelta().x()
             self.turn(-1 if step > 0 else 1 if step < 0 else 0)
             event.accept()

@@ -51,8 +51,12 @@ class Inspection:
     draft: Drafted | None
     draft_label: str
     judgement: Judgement | None
+    """The test, once it was made."""
+    awaited: Judgement | None
+    """The test of a draft that isn't judged, as far as its figures are known."""
     choices: tuple[Choice, ...]
-    """The draws that chose here, latest first: the final token's, the draft's."""
+    """The draws that chose here, latest first: the final token's, the draft's. One whose distribution isn't recorded
+    yet has no segments."""
     final: FinalKind
     """What was drawn in this row by now; none: nothing."""
     final_label: str
@@ -137,6 +141,7 @@ class _Reading:
             overlap=row.overlap if row is not None and self.has_q else None, mass=self.mass,
             residual_empty=committed is not None and committed.residual_empty, draft=draft,
             draft_label=self.label(draft.token, draft.text) if draft is not None else "", judgement=judgement,
+            awaited=self._awaited() if judgement is None and draft is not None else None,
             choices=tuple(self._choices()), final=committed.final if committed is not None else "none",
             final_label=self._final_label(), notes=tuple(self._notes()))
 
@@ -188,8 +193,6 @@ class _Reading:
         if self.row is None and self.use != "drafted":
             notes.append("Recorded without rows: what is known of single tokens is shown." if self._known()
                          else "Recorded without rows.")
-        elif self.use == "drafted":
-            notes.append("q at the draft only: its whole row is recorded with the verification.")
         if self.greedy:
             notes.append("Greedy: p and q are shown at temperature 1; the argmax decides.")
         if self._one_hot():
@@ -257,10 +260,24 @@ class _Reading:
             best, self.label(best) if best is not None else "", gaps[self.index] if self.index < len(gaps) else None,
             float(row.p[0]) if row is not None and len(row.p) and int(row.ids[0]) == best else None)
 
+    def _awaited(self) -> Judgement:
+        draft, row = self.draft, self.row
+        assert draft is not None
+        best = int(row.ids[0]) if row is not None and len(row.ids) else None
+        p = row.p[row.ids == draft.token] if row is not None else np.empty(0)
+        return Judgement(
+            draft.token, self.label(draft.token, draft.text), None, self.greedy, float(p[0]) if len(p) else None,
+            draft.q if "q" not in self.unknown else None, None, best, self.label(best) if best is not None else "",
+            None)
+
     def _choices(self) -> list[Choice]:
         row = self.row
-        if row is None or self.greedy or "draws" in self.unknown:
+        if self.greedy or "draws" in self.unknown:
             return []
+        if row is None:
+            draft = self.draft if self.use == "drafted" else None
+            return [] if draft is None or draft.draw is None else [Choice(
+                "draft", self.index, "q", draft.draw, draft.token, self.label(draft.token, draft.text), (), 1.0)]
         choices = []
         final = self._final_source(row)
         if final is not None:

@@ -22,8 +22,8 @@ class Judgement:
 
     token: int
     label: str
-    accepted: bool
-    """As recorded."""
+    accepted: bool | None
+    """As recorded; None: not judged yet, or never."""
     greedy: bool
     p: float | None
     q: float | None
@@ -63,6 +63,8 @@ class Judgement:
 
     def formula(self) -> tuple[Span, ...]:
         """The test spelled out, e.g. ``u·q(y) = 0.31·0.82 = 0.254 < p(y) = 0.41 → accept``."""
+        if self.accepted is None:
+            return self._open()
         verdict = Span("accept", "accept") if self.accepted else Span("reject", "reject")
         if self.greedy:
             return (*self._greedy(), Span(" → "), verdict)
@@ -74,8 +76,17 @@ class Judgement:
                 Span(product, "accept" if self.accepted else "reject"), Span(" < " if self.accepted else " ≥ "),
                 Span("p(y) = "), Span(p, "p"), Span(" → "), verdict)
 
+    def _open(self) -> tuple[Span, ...]:
+        """As far as it can be written down before it is made."""
+        if self.greedy:
+            best = Span(f"argmax p = {self.best_label}") if self.best is not None else Span("argmax p")
+            return best, Span(f" = y = {self.label} ?")
+        q = (Span("q(y)"),) if self.q is None else (Span(figure(self.q, 2), "q"),)
+        p = (Span("p(y)"),) if self.p is None else (Span("p(y) = "), Span(figure(self.p, 2), "p"))
+        return Span("u·q(y) = u·"), *q, Span(" < "), *p, Span(" ?")
+
     def _greedy(self) -> tuple[Span, ...]:
-        same = self.accepted
+        same = bool(self.accepted)
         if self.best is None:
             return Span(f"y = {self.label} {'=' if same else '≠'} argmax p"), Span(" (unknown here)", "dim")
         middle = (Span(f"argmax p = {self.best_label}"), Span(" = y" if same else f" ≠ y = {self.label}"))

@@ -168,7 +168,13 @@ def test_while_drafting_only_the_draft_is_known() -> None:
             found = looked(moment)
             assert (found.index, found.use) == (record.index, "drafted")
             assert [(bar.token, bar.p, bar.q) for bar in found.bars] == [(record.token, None, record.q)]
-            assert (found.judgement, found.choices, found.overlap, found.final) == (None, (), None, "none")
+            assert (found.judgement, found.overlap, found.final) == (None, None, "none")
+            assert [(choice.draw, choice.token, choice.segments) for choice in found.choices] == [
+                (record.draw, record.token, ())]
+            assert found.choices[0].token_at(0.123) is None
+            assert found.awaited is not None
+            assert found.awaited.p is None
+            assert "".join(span.text for span in found.awaited.formula()).endswith("< p(y) ?")
             assert inspect(moment, record.index + 1) is None
         elif isinstance(record, Verified):
             found = looked(moment)

@@ -270,6 +270,20 @@ def test_without_a_model_it_says_why(qtbot: QtBot, theme: Theme) -> None:
     assert all(not entry.enabled and entry.tip == "why not" for entry in changes)
 
 
+def test_where_nothing_was_judged_it_says_why(qtbot: QtBot, theme: Theme) -> None:
+    inspector = inspector_of(qtbot, theme, inspect(moment(a_round(accepted=3))))
+    told, height = inspector.formula.line.text, inspector.formula.height()
+    assert told() == "No test here: all drafts were accepted."
+    inspector.show_inspection(inspect(moment(a_round()), 2))
+    assert told() == "u·q(y) = u·0.60 < p(y) = 0.50 ?   never tested"
+    inspector.show_inspection(inspect(moment(a_round(), 5)))
+    assert told() == "u·q(y) = u·0.55 < p(y) ?   not judged yet"
+    assert inspector.formula.branch.isHidden()
+    assert inspector.formula.height() == height
+    inspector.show_inspection(inspect(moment(a_round(greedy=True), 5)))
+    assert told() == "argmax p = y = ·green ?   not judged yet"
+
+
 # Menus
 
 
