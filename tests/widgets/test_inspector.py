@@ -430,8 +430,11 @@ def test_each_record_of_a_run_forth_and_back(qtbot: QtBot, theme: Theme) -> None
         seen = []
         for at in (*range(len(history) + 1), *range(len(history), -1, -1)):
             inspector.show_inspection(inspect(history.at(at)))
-            seen.append((inspector.inspection, inspector.title.accessibleName()))
-        assert seen == seen[::-1] or [s[0] for s in seen] == [s[0] for s in seen[::-1]]
+            seen.append(None if inspector.inspection is None else (
+                inspector.title.accessibleName(), inspector.formula.line.text(), inspector.bars.accessibleName(),
+                inspector.choices.caption.accessibleName()))
+        assert seen == seen[::-1]
+        assert len(set(seen)) > 10
 
 
 def test_a_repaint_is_quick(qtbot: QtBot, theme: Theme) -> None:
