@@ -8,6 +8,7 @@ with one :class:`TraceError`. docs/traces.md describes the format, assets/spectr
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,12 +37,12 @@ from engine.records import (
 from engine.settings import RunSettings
 from engine.trace_lines import LONGEST_LINE, DamagedError, Sink, lines, sink
 from engine.trace_order import RunOrder
-from engine.trace_values import ImpossibleError
+from engine.trace_values import ImpossibleError, check_figures, require
 
 FORMAT = 1
 """Grows when files appear that older versions would misread; new optional fields don't need it."""
 ROUND_LINE = 2**20
-"""Bytes that a line of a round may take; prompts, vocabularies and whole outputs may be longer."""
+"""Bytes that a header or a line of a round may take; prompts, vocabularies and whole outputs may be longer."""
 
 
 Number = Annotated[int, msgspec.Meta(ge=1, le=2**31)]
@@ -108,19 +109,14 @@ def _plain(value: Any) -> Any:
 
 
 def _array(wanted: Any, value: Any) -> Any:
-    """A list of numbers as the read-only array that the record's type asks for."""
+    """A list of numbers as the read-only array that the record's type asks for. The detour over the standard library's
+    array refuses what numpy would convert: texts, truncated fractions, lists in lists."""
+    if not isinstance(value, list):
+        raise TypeError("a list of numbers was expected")
     dtype = get_args(get_args(wanted)[1])[0]
-    found = np.asarray(value)
-    if not isinstance(value, list) or found.ndim != 1:
-        raise ValueError("a list of numbers was expected")
-    if len(found) and found.dtype.kind not in ("i" if dtype is np.int32 else "fi"):
-        raise ValueError(f"a list of {'whole ' if dtype is np.int32 else ''}numbers was expected")
-    with np.errstate(over="ignore"):
-        array = found.astype(dtype)
-    if dtype is np.int32 and not np.array_equal(array, found):
-        raise ValueError("a number is out of range")
-    array.setflags(write=False)
-    return array
+    found = np.frombuffer(array("i" if dtype is np.int32 else "f", value), dtype=dtype)
+    found.setflags(write=False)
+    return found
 
 
 class _Words(msgspec.Struct, tag="Vocabulary"):
@@ -230,8 +226,9 @@ class Writer:
 
 def read(path: str | Path) -> Iterator[Record]:
     """The records of a trace, one by one, in an order that :mod:`engine.trace_order` accepts. Raises
-    :class:`TraceError` naming the line; what is before it has been yielded by then. A file that was cut off behind a
-    whole line, compressed or not, just ends there; an empty one has no records."""
+    :class:`TraceError` naming the line; what is before it has been yielded by then. So does a compressed file without
+    its end (a recording that was killed, or still goes on); a plain one that ends behind a whole line is as good as
+    any. An empty file has no records."""
     path, order = Path(path), RunOrder()
     numbered = _numbered(path)
     for _, line, whole in numbered:
@@ -255,7 +252,11 @@ def header(path: str | Path) -> Header:
     for _, line, whole in _numbered(path):
         _check_header(path, line, whole)
         try:
-            return _header_decoder.decode(line)
+            require(len(line) <= ROUND_LINE, f"it takes more than {ROUND_LINE >> 20} MB")
+            found = _header_decoder.decode(line)
+            if found.target is not None:
+                check_figures(found.target)
+            return found
         except NO_RECORD as error:
             raise TraceError(f"The header of {path} is damaged: {_brief(error)}.") from error
     raise TraceError(f"{path} is empty.")

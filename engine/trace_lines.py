@@ -1,8 +1,8 @@
 """A trace file's bytes: plain, gzip or zstd, cut into lines of bounded length.
 
 Writing goes by the name's suffix, reading by magic, so a renamed file opens. A compressed file may end anywhere, as
-after a crash: all that was flushed before the end comes out. No more than a few chunks are ever held, however much a
-file claims to hold.
+after a crash: all that was flushed before the end comes out before the end is complained of. No more than a few chunks
+are ever held, however much a file claims to hold.
 """
 
 from __future__ import annotations
@@ -137,35 +137,41 @@ def _plain(file: _Counted, head: bytes) -> Iterator[bytes]:
         head = file.read()
 
 
-def _gunzip(file: _Counted, head: bytes) -> Iterator[bytes]:
-    unpack, packed = zlib.decompressobj(zlib.MAX_WBITS | 16), head
+def _gunzip(file: _Counted, packed: bytes) -> Iterator[bytes]:
     try:
-        while True:
-            data = unpack.decompress(packed, CHUNK)
-            packed = unpack.unconsumed_tail
-            if data:
-                yield data
-            if unpack.eof:  # another member may follow
-                packed = unpack.unused_data
-                unpack = zlib.decompressobj(zlib.MAX_WBITS | 16)
-            if not packed and not data:
-                packed = file.read()
-                if not packed:
-                    return
+        while packed := packed or file.read():
+            unpack = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            while not unpack.eof:
+                data = unpack.decompress(packed, CHUNK)
+                packed = unpack.unconsumed_tail
+                if data:
+                    yield data
+                elif not packed and not unpack.eof:
+                    packed = _more(file, CHUNK)
+            packed = unpack.unused_data  # another member may follow
     except zlib.error as error:
         raise DamagedError(f"the compressed data is damaged there: {error}") from error
 
 
 def _unzstd(file: _Counted, packed: bytes) -> Iterator[bytes]:
-    unpack = zstandard.ZstdDecompressor(max_window_size=LARGEST_WINDOW).decompressobj(read_across_frames=True)
+    frames = zstandard.ZstdDecompressor(max_window_size=LARGEST_WINDOW)
     try:
-        while packed:
-            for start in range(0, len(packed), SIP):
-                if data := unpack.decompress(packed[start : start + SIP]):
+        while packed := packed or file.read(SIP):
+            unpack = frames.decompressobj()
+            while not unpack.eof:
+                if data := unpack.decompress(packed or _more(file, SIP)):
                     yield data
-            packed = file.read()
+                packed = b""
+            packed = unpack.unused_data
     except zstandard.ZstdError as error:
         raise DamagedError(f"the compressed data is damaged there: {error}") from error
+
+
+def _more(file: _Counted, size: int) -> bytes:
+    """The compressed data isn't at its end, so the file mustn't be."""
+    if data := file.read(size):
+        return data
+    raise DamagedError("the file is cut off there")
 
 
 def _no_bomb(chunks: Iterator[bytes], file: _Counted) -> Iterator[bytes]:

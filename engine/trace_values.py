@@ -33,8 +33,8 @@ def check_values(record: Record) -> None:
     require(len(record.run) <= LONGEST_NAME and len(record.lane) <= LONGEST_NAME, "its run or lane has an endless name")
     match record:
         case RunStarted():
-            _figures(record.target)
-            _figures(record.exactness)
+            check_figures(record.target)
+            check_figures(record.exactness)
             require(record.gamma <= MAX_GAMMA, f"γ is {record.gamma}, beyond {MAX_GAMMA}")
             _tokens(record.prompt)
             _tokens(record.eos)
@@ -98,7 +98,8 @@ def _digests(digests: tuple[int, ...]) -> None:
     require(not digests or (min(digests) >= -LARGEST and max(digests) <= LARGEST), "a digest is out of range")
 
 
-def _figures(facts: msgspec.Struct) -> None:
+def check_figures(facts: msgspec.Struct) -> None:
+    """Of a model or a measurement."""
     for name in facts.__struct_fields__:
         value = getattr(facts, name)
         require(not isinstance(value, (int, float)) or abs(value) <= LARGEST, f"its {name} is beyond any model's")
