@@ -1,12 +1,14 @@
 """Does a position's logits depend on which round computed them? Measured at start-up, per model, device and dtype.
 
-Single steps after a short prefill are the reference. Every width up to the one a run needs is then computed from the
-same prefix, as is a step on a cache of the next size; all rows must agree bit for bit. Where they don't, the largest
-difference bounds what may count as a near-tie.
+Single steps after a prefill are the reference. Every width up to the one a run needs is then computed from the same
+prefix, and all rows must agree bit for bit. Where they don't, the largest difference bounds what may count as a
+near-tie. Whether rows also depend on the size of the cache is a question of its own (on some CPUs they do, once most of
+its slots are in use): there all caches of a run get one size from the start instead of growing.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -14,30 +16,44 @@ from weakref import WeakKeyDictionary
 import torch
 
 from engine.records import Exactness
-from engine.rollback import bucket
+from engine.rollback import FIRST_BUCKET, bucket
 from engine.runner import Runner, text_config
 
-PREFIXES = (3, 160)
-"""Tokens in the cache before the rows that are compared: over few slots different sums often agree by chance."""
+SHORT = 3
+"""Tokens before the rows that are compared first. Over few slots different sums often agree by chance, so rows are
+compared again where a cache of the first and of the second size is nearly full."""
+
+FEW, TEXTS = 8, 3
+"""Rows compared on two sizes of the cache, behind so many texts."""
 
 
 @torch.inference_mode()
 def measure(model: Any, width: int, *, pad_to: int = 1, cancelled: Callable[[], bool] = lambda: False) -> Exactness:
-    """Compare rows of widths 1 … ``width`` of ``model``, behind a short and a longer prefix: a sample, though one that
-    has found every kernel that isn't invariant so far. Costs about 4 × width forwards."""
-    context = getattr(text_config(model), "max_position_embeddings", None) or width + max(PREFIXES)
+    """Compare rows of widths 1 … ``width`` of ``model``, behind a short and two longer prefixes: a sample, though one
+    that has found every kernel that isn't invariant so far. Costs about 6 × width forwards."""
+    context = getattr(text_config(model), "max_position_embeddings", None) or 2 * FIRST_BUCKET
     width = max(1, min(width, context - 1))
-    prefixes = sorted({max(1, min(prefix, context - width)) for prefix in PREFIXES})
+    nearly_full = (slots - max(width, pad_to) for slots in (FIRST_BUCKET, 2 * FIRST_BUCKET))
+    prefixes = sorted({max(1, min(prefix, context - width)) for prefix in (SHORT, *nearly_full)})
     found = [_compare(model, prefix, width, pad_to, cancelled) for prefix in prefixes]
-    limit, worst = min(limit for limit, _ in found), max(worst for _, worst in found)
+    limits, worst = [limit for limit, _ in found], max(worst for _, worst in found)
+    limit = min(limits) if len(set(limits[1:])) < 2 else 1  # where they disagree, rows differ by chance, not by width
     return Exactness(invariant=limit >= width, padded=pad_to > 1, width_checked=width, width_limit=limit,
-                     row_difference=worst, sentence=_sentence(limit, width, pad_to, worst))
+                     row_difference=worst, sentence=_sentence(limit, width, pad_to, worst),
+                     one_size=_resized(model, context, pad_to))
+
+
+def _tokens(runner: Runner, count: int, text: int = 0) -> list[int]:
+    """No pattern in them: behind a text that repeats itself other sums agree more often."""
+    chance = random.Random(text)
+    return [chance.randrange(runner.vocabulary) for _ in range(count)]
 
 
 def _compare(model: Any, prefix: int, width: int, pad_to: int, cancelled: Callable[[], bool]) -> tuple[int, float]:
     """The widest forward up to which all rows equal single steps, and the largest difference of a logit beyond."""
     runner = Runner(model, pad_to=pad_to)
-    tokens = [(7919 * i + 13) % runner.vocabulary for i in range(prefix + width)]
+    runner.cache.reserve(prefix + max(width, pad_to) + pad_to)
+    tokens = _tokens(runner, prefix + width)
     runner.prefill(tokens[:prefix])
     steps = torch.cat([runner.forward([token]) for token in tokens[prefix:]])
     limit, worst = width, 0.0
@@ -49,12 +65,24 @@ def _compare(model: Any, prefix: int, width: int, pad_to: int, cancelled: Callab
         if not torch.equal(rows, steps[:w]):
             limit = min(limit, w - 1)
             worst = max(worst, float((rows.double() - steps[:w].double()).abs().max()))
-
-    runner.cut(prefix)
-    runner.cache.reserve(2 * bucket(prefix + width))
-    if not torch.equal(runner.forward([tokens[prefix]])[0], steps[0]):
-        limit = 0
     return limit, worst
+
+
+def _resized(model: Any, context: int, pad_to: int) -> bool:
+    """Do the rows of one forward, over nearly all slots of the first size, change on a cache of the next size? The same
+    answer for every ``width`` of :func:`measure`: all lanes of a run must agree on it."""
+    width = max(1, min(FEW, context - 1))
+    fill = max(1, min(FIRST_BUCKET - max(width, pad_to), context - width))
+    for text in range(TEXTS):
+        found = []
+        for slots in (FIRST_BUCKET, 2 * FIRST_BUCKET):
+            runner = Runner(model, pad_to=pad_to, slots=slots)
+            tokens = _tokens(runner, fill + width, text)
+            runner.prefill(tokens[:fill])
+            found.append(runner.forward(tokens[fill:]))
+        if not torch.equal(*found):
+            return True
+    return False
 
 
 def _sentence(limit: int, width: int, pad_to: int, worst: float) -> str:

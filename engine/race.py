@@ -20,10 +20,11 @@ from engine.decode import decode, never
 from engine.errors import SettingsError, SpecScopeError
 from engine.invariance import exactness
 from engine.records import Committed, Exactness, Prefilled, Record, RunStarted, Totals
+from engine.rollback import bucket
 from engine.rounds import Judge
 from engine.runner import Runner
 from engine.scribe import Scribe
-from engine.settings import RunSettings
+from engine.settings import MAX_GAMMA, RunSettings
 from engine.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ def race(target: Model, prompt: Sequence[int], plans: Sequence[LanePlan], *, run
     """
     _check(target, prompt)
     check = check_rows(target, [plan.settings for plan in plans])
-    lanes = [_Lane(plan, _lane(target, prompt, plan, check, run, models or {}, by_record)) for plan in plans]
+    slots = cache_size(target, prompt, check, [plan.settings for plan in plans])
+    lanes = [_Lane(plan, _lane(target, prompt, plan, check, slots, run, models or {}, by_record)) for plan in plans]
     try:
         while lanes:
             lane = min(lanes, key=lambda one: one.clock)
@@ -75,7 +77,7 @@ def race(target: Model, prompt: Sequence[int], plans: Sequence[LanePlan], *, run
             lane.records.close()  # type: ignore[attr-defined]  # they are generators
 
 
-def _lane(target: Model, prompt: Sequence[int], plan: LanePlan, check: Exactness, run: str,
+def _lane(target: Model, prompt: Sequence[int], plan: LanePlan, check: Exactness, slots: int, run: str,
           models: Mapping[str, Model], by_record: Callable[[], bool]) -> Iterator[Record]:
     settings = plan.settings
     log = Scribe(run, plan.lane, target.texts, sampled=not settings.sampling.greedy)
@@ -85,13 +87,14 @@ def _lane(target: Model, prompt: Sequence[int], plan: LanePlan, check: Exactness
     def records() -> Iterator[Record]:
         gamma = drafters.draft_length(settings)
         drafter = drafters.make(settings, target, models)
-        runner = Runner(target.hf, pad_to=check.width_checked if check.padded else 1)
+        runner = Runner(target.hf, pad_to=check.width_checked if check.padded else 1, slots=slots)
         yield from log.words(prompt)
         yield RunStarted(
             run=run, lane=plan.lane, title=settings.drafter.label, about=drafter.about, gamma=gamma, settings=settings,
             target=target.info, exactness=check, prompt=tuple(prompt),
             prompt_text="".join(target.texts[i] for i in prompt), machine=machine(), version=__version__,
-            started=local_time(), eos=tuple(sorted(target.eos)))
+            started=local_time(), eos=tuple(sorted(target.eos)),
+            slots=slots)
         yield from decode(runner, drafter, seq, Judge(runner, settings, target.info.name), log, settings, gamma,
                           by_record)
 
@@ -129,6 +132,12 @@ def check_rows(target: Model, lanes: Sequence[RunSettings], *,
 def local_time() -> str:
     """ISO 8601."""
     return datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+def cache_size(target: Model, prompt: Sequence[int], check: Exactness, lanes: Sequence[RunSettings]) -> int:
+    """Slots that every lane's cache has from the start, where rows depend on its size; 0: caches may grow."""
+    longest = max((lane.max_new_tokens for lane in lanes), default=0)
+    return bucket(min(len(prompt) + longest, target.info.context) + MAX_GAMMA + 1) if check.one_size else 0
 
 
 @cache

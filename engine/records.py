@@ -102,6 +102,8 @@ class Exactness(msgspec.Struct, frozen=True, kw_only=True):
     """Largest |difference| of a logit between widths, over the widths that differed; 0 when none did."""
     sentence: str
     """The verdict for a person, e.g. "bit-exact here (widths 1 to 11 compared)"."""
+    one_size: bool = False
+    """Rows depend on the size of the cache too, so all caches of a run get one size from its start."""
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,6 +145,8 @@ class RunStarted(Record, frozen=True, tag=True, kw_only=True):
     version: str
     started: str
     """Local time, ISO 8601."""
+    slots: Count = 0
+    """The size that the target's cache had from the start; 0: it grew."""
     branch: Origin | None = None
     unknown: tuple[Unknown, ...] = ()
     eos: tuple[int, ...] = ()

@@ -90,9 +90,10 @@ class Runner:
     """Forwards of one causal language model over one growing and shrinking sequence.
 
     ``pad_to`` > 1 computes every forward at that width, with pads behind the real tokens that nothing ever reads.
+    ``slots``: the size that the cache has from the start.
     """
 
-    def __init__(self, model: Any, *, pad_to: int = 1) -> None:
+    def __init__(self, model: Any, *, pad_to: int = 1, slots: int = 0) -> None:
         self.model = model
         self.config = model.config
         self.pad_to = pad_to
@@ -100,6 +101,7 @@ class Runner:
         self.dtype: torch.dtype = model.dtype
         self.vocabulary: int = model.get_input_embeddings().weight.shape[0]
         self.cache = Slots(_cache_layers(model))
+        self.cache.reserve(slots)
         self._takes_rows = "logits_to_keep" in inspect.signature(model.forward).parameters
         self._windows = _windows(text_config(model))
         self.forwards = 0

@@ -15,7 +15,9 @@ from engine.decode import decode
 from engine.drafters.base import Drafter, RoundDraws
 from engine.drafters.model import ModelDrafter
 from engine.drafters.plain import NoDrafter
+from engine.invariance import exactness
 from engine.models import Model
+from engine.race import cache_size
 from engine.records import Record
 from engine.rounds import Judge
 from engine.runner import Runner, Stopwatch
@@ -99,7 +101,8 @@ class Rig:
 def of_models(target: Model, prompt: Sequence[int], settings: RunSettings,
               models: Mapping[str, Model] | None = None) -> Rig:
     """A lane on real models, as a race makes it."""
-    runner = Runner(target.hf)
+    check = exactness(target.hf, drafters.draft_length(settings) + 1)
+    runner = Runner(target.hf, slots=cache_size(target, prompt, check, [settings]))
     seq = Transcript(prompt, settings, context=target.info.context, eos=target.eos,
                      detokenizer=target.detokenizer(prompt))
     return Rig(runner, drafters.make(settings, target, models or {}), Judge(runner, settings, target.info.name), seq,

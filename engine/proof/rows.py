@@ -49,17 +49,20 @@ def invariance(subject: Subject, *, quick: bool, cancelled: Cancelled, spoil: Sp
 
 def _widths(subject: Subject, method: DrafterSettings, spoil: Spoil | None, pad_to: int, widths: Sequence[int],
             fills: Sequence[int], promised: int, cancelled: Cancelled) -> Found:
+    """Where rows depend on the size of the cache, it has one size."""
     count, limit, worst = 0, max(widths), 0.0
-    first = ""
+    first, one_size = "", exactness(subject.target.hf, promised, pad_to=pad_to).one_size
     for fill in fills:
         tokens = subject.stretched(fill + max(widths))
         runner = lane(subject, method, 1, spoil).target
         reference = Runner(subject.target.hf, pad_to=pad_to)
         runner.pad_to = pad_to
         for one in (runner, reference):
+            if one_size:
+                one.cache.reserve(fill + max(widths) + pad_to)
             one.prefill(tokens[:fill])
         steps = torch.cat([reference.forward([token]) for token in tokens[fill:]])
-        for grown in (False, True):
+        for grown in (False,) if one_size else (False, True):
             if grown:
                 runner.cache.reserve(4 * runner.cache.capacity)
             for width in widths:
@@ -143,7 +146,7 @@ def _against_steps(subject: Subject, method: DrafterSettings, tokens: int, promp
 
     rig.target.forward = keeping  # type: ignore[method-assign]
     verdict, dtype = start_up(subject, method), subject.target.hf.dtype
-    fresh = Runner(subject.target.hf)
+    fresh = Runner(subject.target.hf, slots=rig.target.cache.capacity)
     fresh.prefill(prompt[:-1])
     worst, allowed, count, faults = 0.0, 0.0, 0, list[str]()
     for _ in watched(rig, cancelled):
