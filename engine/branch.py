@@ -19,7 +19,7 @@ from engine.debugger.what_if import AnyChange, Forced, NoChange, OtherDraw, Othe
 from engine.decode import never, rounds
 from engine.drafters.base import RoundDraws
 from engine.invariance import exactness
-from engine.race import ended_in_words, local_time, machine
+from engine.race import cache_size, ended_in_words, local_time, machine
 from engine.records import Exactness, Origin, Record, RunStarted, Vocabulary
 from engine.replay import Past, Restored, restore, transcript
 from engine.scribe import Scribe
@@ -57,6 +57,7 @@ def _records(target: Model, past: Past, change: AnyChange, settings: RunSettings
     log = Scribe(run, lane, target.texts, sampled=not settings.sampling.greedy)
     state = restore(target, past, settings, models, cancelled=cancelled)
     exact = _exactness(target, past, settings, state)
+    slots = max(past.started.slots, cache_size(target, past.prompt, exact, [settings]))
     for record in _prefix(past):
         log.totals = log.totals.plus(record)
         if isinstance(record, Vocabulary):
@@ -65,11 +66,12 @@ def _records(target: Model, past: Past, change: AnyChange, settings: RunSettings
             record = msgspec.structs.replace(
                 record, title=_title(settings, past, change), about=about, gamma=drafters.draft_length(settings),
                 settings=settings, target=target.info, exactness=exact, machine=machine(), version=__version__,
-                started=local_time(), branch=_origin(past, change))
+                started=local_time(), branch=_origin(past, change), slots=slots)
         yield msgspec.structs.replace(record, run=run, lane=lane)
     log.round = past.round
     if exact.padded:
         state.target.pad_to = exact.width_checked
+    state.target.cache.reserve(slots)
     if isinstance(change, Forced):
         force(state.judge, change)
     live = rounds(state.target, state.drafter, state.seq, state.judge, log, settings, drafters.draft_length(settings),
@@ -109,6 +111,8 @@ def _exactness(target: Model, past: Past, settings: RunSettings, state: Restored
     doubts = []
     if past.rounds and verdict.padded and (verdict.width_checked, True) != (said.width_checked, said.padded):
         doubts.append(f"rounds before {past.round + 1} had forwards of another width")
+    if past.rounds and past.started.slots < cache_size(target, past.prompt, verdict, [settings]):
+        doubts.append(f"rounds before {past.round + 1} had a smaller cache")
     if state.identical is False:
         doubts.append("the recorded logits could not be had again bit for bit on this machine")
     if not doubts:

@@ -10,7 +10,7 @@ digest is held against the recorded one. Where they do depend, the rounds' own f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from engine import checks, drafters
@@ -156,13 +156,13 @@ def restore(target: Model, past: Past, settings: RunSettings, models: Mapping[st
     ``cancelled()`` is true, and what :func:`engine.drafters.make` raises.
     """
     seq = transcript(target, past, settings)
-    runner, drafter = Runner(target.hf), drafters.make(settings, target, models)
+    runner, drafter = Runner(target.hf, slots=past.started.slots), drafters.make(settings, target, models)
     check = checks.watch(runner, drafter)
     runner.prefill(past.prompt[:-1])
     drafter.prefill(past.prompt[:-1])
     chunk, identical = _refill(runner, past, cancelled)
     if isinstance(drafter, ModelDrafter):
-        _refill_drafter(drafter, past, _drafter_chunk(settings, models, chunk), cancelled)
+        _refill_drafter(drafter, past, _drafter_chunk(past, settings, models, chunk), cancelled)
     _check_lengths(runner, drafter, past, settings)
     check(seq.tokens)
     if not checks.wanted():
@@ -252,36 +252,46 @@ def _refill_drafter(drafter: ModelDrafter, past: Past, chunk: int, cancelled: Ca
     """Bring a draft model's cache to where its own rounds leave it: behind a round it holds all committed tokens but
     the newest, without the last draft's (see drafters/model.py). Rounds in which another drafter drafted count like
     its own, so that the state follows from the records alone."""
-    widths, length = list[int](), drafter.runner.length
+    forwards, length = list[Forward](), drafter.runner.length
     for one in past.rounds:
         if one.k:
             kept = min(one.k, len(committed_of(one).tokens)) - 1
-            widths += [one.start - length, *[1] * kept]
+            forwards += [Forward(one.start - length), *[Forward(1)] * kept]
+            forwards[-1] = replace(forwards[-1], reach=min(one.start + one.k - 1, drafter.context))
             length = one.start + kept
-    for width in merged(widths, chunk):
+    for forward in joined(forwards, chunk):
         stop(cancelled)
-        drafter.resume(past.tokens, [width])
-    drafter.runner.cache.reserve(max((min(one.start + one.k - 1, drafter.context) for one in past.rounds if one.k),
-                                     default=0))
+        drafter.resume(past.tokens, forward.width)
+        drafter.runner.cache.reserve(forward.reach)
 
 
-def merged(widths: Sequence[int], most: int) -> list[int]:
-    """Consecutive forwards joined to fewer, none wider than ``most`` unless it was."""
-    out: list[int] = []
-    for width in widths:
-        if out and out[-1] + width <= most:
-            out[-1] += width
+@dataclass(frozen=True)
+class Forward:
+    """Of a draft model, over committed tokens."""
+
+    width: int
+    reach: int = 0
+    """Slots that its round touched in the end, drafts that were rejected included: the cache may have grown."""
+
+
+def joined(forwards: Sequence[Forward], most: int) -> list[Forward]:
+    """Consecutive ones joined to fewer, none wider than ``most`` unless it was."""
+    out: list[Forward] = []
+    for one in forwards:
+        if out and out[-1].width + one.width <= most:
+            out[-1] = Forward(out[-1].width + one.width, max(out[-1].reach, one.reach))
         else:
-            out.append(width)
+            out.append(one)
     return out
 
 
-def _drafter_chunk(settings: RunSettings, models: Mapping[str, Model], target_chunk: int) -> int:
+def _drafter_chunk(past: Past, settings: RunSettings, models: Mapping[str, Model], target_chunk: int) -> int:
     """How wide a drafter's forwards may be, for the bits of single steps: the target's layers, some left out, as those
-    just were; another model as measured."""
+    just were; another model as measured. 1 where rows depend on the cache's size, which then has to grow as it did."""
     if settings.drafter.kind != "model":
-        return target_chunk
-    return exactness(models[settings.drafter.model].hf, DRAFTER_CHUNK).width_limit
+        return 1 if past.started.exactness.one_size else target_chunk
+    found = exactness(models[settings.drafter.model].hf, DRAFTER_CHUNK)
+    return 1 if found.one_size else found.width_limit
 
 
 def _check_lengths(runner: Runner, drafter: Drafter, past: Past, settings: RunSettings) -> None:

@@ -60,12 +60,10 @@ class ModelDrafter:
             pending = [token if other is None else self._known([other])[0]]
             yield Draft(token.to(self.device), q.to(self.device), u, "" if other is None else BY_HAND)
 
-    def resume(self, tokens: Sequence[int], widths: Sequence[int]) -> None:
-        """Behind the prefill: take in more of ``tokens`` (all committed ones), in forwards of these widths."""
-        for width in widths:
-            begin = self.runner.length
-            if begin + width > self.context:
-                return
+    def resume(self, tokens: Sequence[int], width: int) -> None:
+        """Take in the next ``width`` of ``tokens`` (all committed ones), as far as the context allows."""
+        begin = self.runner.length
+        if begin + width <= self.context:
             self.runner.forward(self._known(tokens[begin : begin + width]), rows=1)
 
     def cut(self, length: int) -> None:
