@@ -17,6 +17,8 @@ LONGEST_NAME = 1000
 """Characters of the ids of runs and lanes."""
 WIDEST = 1024
 """Positions of one forward, padding included."""
+MOST_SLOTS = 2**26
+"""Of one cache: what shows them draws each."""
 
 
 class ImpossibleError(ValueError):
@@ -36,6 +38,7 @@ def check_values(record: Record) -> None:
             check_figures(record.target)
             check_figures(record.exactness)
             require(record.gamma <= MAX_GAMMA, f"γ is {record.gamma}, beyond {MAX_GAMMA}")
+            require(record.slots <= MOST_SLOTS, f"a cache of {record.slots} slots")
             _tokens(record.prompt)
             _tokens(record.eos)
         case Vocabulary():

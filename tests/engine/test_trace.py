@@ -211,7 +211,7 @@ def test_damaged_traces_say_which_line(tmp_path: Path) -> None:
     (b'"p":[', b'"p":[null,'), (b'"p":[', b'"p":[0.5,'), (b'"seed":', b'"seed":-1'), (b'"layers":', b'"layers":9e99'),
     (b'"layers":', b'"layers":9999999999999999999999'), (b'"prompt":[', b'"prompt":[-7,'),
     (b'"text":"', b'"text":"\xff'), (b'"text":"', b'"text":"\\ud800'), (b'"gamma":', b'"gamma":9'),
-    (b'"width":', b'"width":99999'),
+    (b'"width":', b'"width":99999'), (b'"slots":', b'"slots":99999999999'),
     (b'"draw":', b'"draw":1'), (b'"run":"', b'"run":"' + b"endless" * 200), (b'"texts":{', b'"texts":{"-9":"",')])
 def test_impossible_values_in_a_trace_are_refused(tmp_path: Path, old: bytes, new: bytes) -> None:
     one = run(target(), PROMPT, settings("ngram", min_n=1, sampling=WARM))
