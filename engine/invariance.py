@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import torch
 
 from engine.records import Exactness
-from engine.rollback import FIRST_BUCKET, bucket
+from engine.rollback import FIRST_BUCKET
 from engine.runner import Runner, text_config
 
 SHORT = 3

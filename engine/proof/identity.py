@@ -50,7 +50,7 @@ def greedy_against_generate(subject: Subject, *, quick: bool, cancelled: Cancell
     differs from one kernel to another."""
     if subject.target.hf.dtype != torch.float32:
         return
-    tokens = _amount(subject, quick, small=(40, 400), large=(16, 128))
+    tokens = _amount(subject, quick, small=(40, 400), large=(12, 128))
     expected = generated(subject, tokens)
     for method in subject.methods:
         def trial(method: DrafterSettings = method) -> Found:
