@@ -19,9 +19,10 @@ from engine.debugger.what_if import AnyChange, Forced, NoChange, OtherDraw, Othe
 from engine.decode import never, rounds
 from engine.drafters.base import RoundDraws
 from engine.invariance import exactness
+from engine.past import Past
 from engine.race import cache_size, ended_in_words, local_time, machine
 from engine.records import Exactness, Origin, Record, RunStarted, Vocabulary
-from engine.replay import Past, Restored, restore, transcript
+from engine.replay import Restored, restore, transcript
 from engine.scribe import Scribe
 from engine.settings import RunSettings
 

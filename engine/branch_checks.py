@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from engine.debugger.what_if import AnyChange, NoChange, OtherDraw, OtherSettings, OtherToken
 from engine.drafters.base import BY_HAND, RoundDraws
+from engine.past import Past, ReplayError
 from engine.records import RunStarted, TargetInfo
-from engine.replay import Past, ReplayError
 from engine.settings import RunSettings
 from engine.transcript import Transcript
 

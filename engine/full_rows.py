@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from engine.branch_checks import check_target
 from engine.changed_round import ChangedDraws
 from engine.decode import never
+from engine.past import Past, ReplayError, verified_of
 from engine.records import Contrast, Record
-from engine.replay import Past, ReplayError, agree, restore, verified_of
+from engine.replay import agree, restore
 
 if TYPE_CHECKING:
     from engine.models import Model

@@ -5,6 +5,7 @@ Keys and values must come back bit for bit, or the rounds behind them would comp
 prefilled by the same call as in the run. What the rounds committed is then fed in chunks, far fewer forwards than the
 run took, where rows don't depend on a forward's width: the start-up check said so (invariance.py), and each row's
 digest is held against the recorded one. Where they do depend, the rounds' own forwards are repeated, drafts included.
+The result is kept (kept_caches.py), so that the next question about the same lane costs next to nothing.
 """
 
 from __future__ import annotations
@@ -13,15 +14,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from engine import checks, drafters
 from engine.contrast import digests
-from engine.debugger.history import History, RoundSoFar
+from engine.debugger.history import RoundSoFar
 from engine.decode import never
 from engine.drafters.base import Drafter
 from engine.drafters.model import ModelDrafter
-from engine.errors import CacheError, Cancelled, SpecScopeError
+from engine.errors import CacheError, Cancelled
 from engine.invariance import exactness
-from engine.records import Committed, Prefilled, Record, RunStarted, Unknown, Verified
+from engine.kept_caches import Kept, keep, recall
+from engine.past import Past, committed_of, verified_of
 from engine.rounds import Judge
 from engine.runner import Runner
 from engine.settings import RunSettings
@@ -35,95 +39,6 @@ CHUNK = 16
 
 DRAFTER_CHUNK = 8
 """The same for a draft model, whose rows have no digests: this width is measured, once a model."""
-
-NEEDED: frozenset[Unknown] = frozenset({"target", "settings", "tokens", "draws", "prompt"})
-"""What a recording must know for anyone to go on from it."""
-
-
-class ReplayError(SpecScopeError):
-    """A recording can't be gone on with: names what is missing or doesn't fit, and what to do."""
-
-
-@dataclass(frozen=True)
-class Past:
-    """A recorded lane up to the beginning of one round."""
-
-    history: History
-    started: RunStarted
-    round: int
-    rounds: tuple[RoundSoFar, ...]
-    """Those before it, all finished."""
-
-    @classmethod
-    def of(cls, records: Sequence[Record], round: int) -> Past:
-        """Raises :class:`ReplayError` for a round that the records don't reach, and where they don't tell enough."""
-        started = next((r for r in records if isinstance(r, RunStarted)), None)
-        if started is None:
-            raise ReplayError("This lane has not begun, so there is nothing to go on from; let it run first.")
-        missing = sorted(NEEDED & set(started.unknown))
-        if missing:
-            raise ReplayError(f"This recording doesn't tell its {' and '.join(missing)}, so nothing can be decoded "
-                              "from it; decode the prompt with SpecScope to ask what if.")
-        if not any(isinstance(r, Prefilled) for r in records):
-            raise ReplayError("This lane has not taken in its prompt yet; let it run first.")
-        history = History(started.lane)
-        for record in records:
-            history.append(record)
-        if not 0 <= round <= len(history.ends):
-            raise ReplayError(f"Round {round + 1} was asked for, but this lane has finished {len(history.ends)}; "
-                              f"choose one of 1 to {len(history.ends) + 1}.")
-        rounds = tuple(history.round(number) for number in range(round))
-        for one in rounds:
-            if one.verified is None or one.verified.k != one.k:
-                raise ReplayError(f"Round {one.round + 1} is recorded without its drafts or its verification, so it "
-                                  "can't be repeated; decode the prompt again with SpecScope.")
-        return cls(history, started, round, rounds)
-
-    @property
-    def tokens(self) -> list[int]:
-        """Committed by then, prompt included."""
-        return self.history.ids[: self.history.position_of(self.round)]
-
-    @property
-    def prompt(self) -> list[int]:
-        return list(self.started.prompt)
-
-    @property
-    def begin(self) -> int:
-        """How many records come before the round, words that it brings itself aside."""
-        if self.round:
-            return self.history.ends[self.round - 1] + 1
-        return 1 + next(i for i, record in enumerate(self.history.records) if isinstance(record, Prefilled))
-
-    @property
-    def reached(self) -> bool:
-        """Has the round begun?"""
-        return self.round < len(self.history.begins)
-
-    @property
-    def now(self) -> RoundSoFar:
-        """The round, as far as it got; it must have begun."""
-        return self.history.round(self.round)
-
-    @property
-    def drafted(self) -> int:
-        """Drafts of the round, as far as it got."""
-        return self.now.k if self.reached else 0
-
-    @property
-    def reach(self) -> int:
-        """Slots that the run had touched by then."""
-        return max((one.start - 1 + verified_of(one).width for one in self.rounds), default=0)
-
-
-def verified_of(round: RoundSoFar) -> Verified:
-    assert round.verified is not None, "Past.of has seen to it"
-    return round.verified
-
-
-def committed_of(round: RoundSoFar) -> Committed:
-    assert round.committed is not None, "only finished rounds are in a past"
-    return round.committed
 
 
 @dataclass(frozen=True)
@@ -158,13 +73,19 @@ def restore(target: Model, past: Past, settings: RunSettings, models: Mapping[st
     seq = transcript(target, past, settings)
     runner, drafter = Runner(target.hf, slots=past.started.slots), drafters.make(settings, target, models)
     check = checks.watch(runner, drafter)
-    runner.prefill(past.prompt[:-1])
-    drafter.prefill(past.prompt[:-1])
-    chunk, identical = _refill(runner, past, cancelled)
+    kept = recall(target.hf, past)
+    chunk, identical = _target(runner, past, kept, cancelled)
+    weights = models[settings.drafter.model].hf if settings.drafter.kind == "model" else target.hf
+    method = msgspec.structs.replace(settings.drafter, gamma=None)
     if isinstance(drafter, ModelDrafter):
-        _refill_drafter(drafter, past, _drafter_chunk(past, settings, models, chunk), cancelled)
+        same = kept if kept and kept.method == method and kept.drafter and kept.drafter.model() is weights else None
+        _drafter(drafter, past, same, _drafter_chunk(past, settings, models, chunk), cancelled)
+    else:
+        drafter.prefill(past.prompt[:-1])
     _check_lengths(runner, drafter, past, settings)
     check(seq.tokens)
+    keep(target.hf, past, method, runner, (drafter.runner, weights) if isinstance(drafter, ModelDrafter) else None,
+         chunk=chunk, identical=identical)
     if not checks.wanted():
         for one in (runner, getattr(drafter, "runner", None)):
             if isinstance(one, Runner):
@@ -174,10 +95,28 @@ def restore(target: Model, past: Past, settings: RunSettings, models: Mapping[st
     return Restored(runner, drafter, judge, seq, check if checks.wanted() else lambda tokens: None, identical)
 
 
-def _refill(runner: Runner, past: Past, cancelled: Callable[[], bool]) -> tuple[int, bool | None]:
+def _target(runner: Runner, past: Past, kept: Kept | None, cancelled: Callable[[], bool]) -> tuple[int, bool | None]:
     """Put all committed tokens but the newest into the target's cache. Returns the width of the unpadded chunks that
     served (1: none did), and :attr:`Restored.identical`."""
+    if kept is None:
+        runner.prefill(past.prompt[:-1])
+        return _refill(runner, past, cancelled)
+    rounds = kept.common(past)
+    done, rest = replace(past, rounds=past.rounds[:rounds]), replace(past, rounds=past.rounds[rounds:])
+    kept.target.put_back(runner, past.history.position_of(rounds) - 1, done.reach)
+    if not rest.rounds:
+        return kept.chunk, kept.identical if past.rounds else None
+    chunk, identical = _refill(runner, rest, cancelled)
+    if rounds:
+        chunk = min(chunk, kept.chunk)
+        identical = False if False in (identical, kept.identical) else identical
+    return chunk, identical
+
+
+def _refill(runner: Runner, past: Past, cancelled: Callable[[], bool]) -> tuple[int, bool | None]:
+    """The rounds of ``past``, behind what is in the cache."""
     width, padded = _chunk(past)
+    begin = runner.length
     if width > 1:
         runner.pad_to = width if padded else 1
         identical = _in_chunks(runner, past, width, cancelled)
@@ -185,7 +124,7 @@ def _refill(runner: Runner, past: Past, cancelled: Callable[[], bool]) -> tuple[
         if identical is not False:
             runner.cache.reserve(past.reach)
             return 1 if padded else width, identical
-        runner.cut(len(past.prompt) - 1)
+        runner.cut(begin)
     return 1, _round_by_round(runner, past, cancelled)
 
 
@@ -206,7 +145,7 @@ def _chunk(past: Past) -> tuple[int, bool]:
 def _in_chunks(runner: Runner, past: Past, width: int, cancelled: Callable[[], bool]) -> bool | None:
     """Stops at the first row with another digest than the recorded one: False."""
     tokens, known = past.tokens, _recorded(past)
-    first, end = len(past.prompt) - 1, len(past.tokens) - 1
+    first, end = runner.length, len(past.tokens) - 1
     for begin in range(first, end, width):
         stop(cancelled)
         piece = tokens[begin : min(begin + width, end)]
@@ -248,21 +187,38 @@ def agree(logits: Any, known: Sequence[int | None]) -> bool:
     return len(found) == len(known) and all(b in (None, a) for a, b in zip(found, known, strict=True))
 
 
-def _refill_drafter(drafter: ModelDrafter, past: Past, chunk: int, cancelled: Callable[[], bool]) -> None:
+def _drafter(drafter: ModelDrafter, past: Past, kept: Kept | None, chunk: int, cancelled: Callable[[], bool]) -> None:
     """Bring a draft model's cache to where its own rounds leave it: behind a round it holds all committed tokens but
     the newest, without the last draft's (see drafters/model.py). Rounds in which another drafter drafted count like
     its own, so that the state follows from the records alone."""
+    rounds = kept.common(past) if kept else 0
+    done = past.rounds[:rounds]
+    if kept and kept.drafter:
+        kept.drafter.put_back(drafter.runner, _drafter_length(past, done), _drafter_reach(drafter, done))
+    else:
+        drafter.prefill(past.prompt[:-1])
     forwards, length = list[Forward](), drafter.runner.length
-    for one in past.rounds:
+    for one in past.rounds[rounds:]:
         if one.k:
-            kept = min(one.k, len(committed_of(one).tokens)) - 1
-            forwards += [Forward(one.start - length), *[Forward(1)] * kept]
-            forwards[-1] = replace(forwards[-1], reach=min(one.start + one.k - 1, drafter.context))
-            length = one.start + kept
+            end = _drafter_length(past, [one])
+            forwards += [Forward(one.start - length), *[Forward(1)] * (end - one.start)]
+            forwards[-1] = replace(forwards[-1], reach=_drafter_reach(drafter, [one]))
+            length = end
     for forward in joined(forwards, chunk):
         stop(cancelled)
         drafter.resume(past.tokens, forward.width)
         drafter.runner.cache.reserve(forward.reach)
+
+
+def _drafter_length(past: Past, rounds: Sequence[RoundSoFar]) -> int:
+    """Tokens in a drafter's cache behind these rounds: without the last draft of each."""
+    last = next((one for one in reversed(rounds) if one.k), None)
+    return len(past.prompt) - 1 if last is None else last.start + min(last.k, len(committed_of(last).tokens)) - 1
+
+
+def _drafter_reach(drafter: ModelDrafter, rounds: Sequence[RoundSoFar]) -> int:
+    """Slots that a drafter has touched in these rounds."""
+    return max((min(one.start + one.k - 1, drafter.context) for one in rounds if one.k), default=0)
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,11 @@ class SlotLayer(CacheLayerMixin):  # type: ignore[misc]  # transformers ships no
         self.length = end
         return self.keys, self.values
 
+    def hold(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
+        """Take over copies of another cache's states, into a layer that is still empty."""
+        self.lazy_initialization(key_states, value_states)
+        self.update(key_states, value_states)
+
     def crop(self, tokens_to_remove: int) -> None:
         """Forget the last ``-tokens_to_remove`` tokens (transformers counts them negatively)."""
         self.length += tokens_to_remove

@@ -121,6 +121,12 @@ class Runner:
         """Keep ids from now on, with the cache still empty. Costs a synchronisation a forward."""
         self._ids_kept = [] if not self.length else None
 
+    def adopt(self, ids: Sequence[int]) -> None:
+        """The cache's layers were given the states of these tokens. Raises :class:`CacheError` if one disagrees."""
+        self.cache.filled(len(ids) - self.length)
+        if self._ids_kept is not None:
+            self._ids_kept = list(ids)
+
     def stopwatch(self) -> Stopwatch:
         return Stopwatch(self.device)
 

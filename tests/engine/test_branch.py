@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from engine import checks, rollback, trace
+from engine import checks, kept_caches, rollback, trace
 from engine.branch import branch
 from engine.debugger.history import History, RoundSoFar
 from engine.debugger.what_if import AnyChange, Forced, NoChange, OtherDraw, OtherSettings, OtherToken
@@ -20,8 +20,8 @@ from engine.drafters.model import ModelDrafter
 from engine.errors import CacheError, Cancelled, ModelError
 from engine.full_rows import round_rows
 from engine.models import Model, load
+from engine.past import ReplayError
 from engine.records import Contrast, Record, RunStarted
-from engine.replay import ReplayError
 from engine.runner import Runner
 from engine.sampling import Sampling
 from tests.engine.support import GREEDY, PROMPT, VOCABULARY, WARM, Run, lanes, run, settings, target, wrap
@@ -58,9 +58,15 @@ def same(a: Sequence[Record], b: Sequence[Record]) -> None:
     assert [plain(r) for r in a] == [plain(r) for r in b]
 
 
+@pytest.fixture(autouse=True)
+def _nothing_kept() -> None:
+    kept_caches._kept.clear()
+
+
 def rounds_of(one: Run) -> list[int]:
+    """From nothing, from kept caches that are cut back, and from some that are gone on with."""
     last = len(one.rounds)
-    return sorted({0, last // 2, last - 1, last})
+    return [last // 2, 0, last, last - 1]
 
 
 @pytest.mark.parametrize("sampling", [GREEDY, WARM, WARPED], ids=["greedy", "warm", "warped"])
@@ -169,6 +175,40 @@ def test_restoring_takes_few_forwards_where_rows_do_not_depend_on_the_width(monk
     next(live)
     assert widths == [len(PROMPT) - 1, 16, 16, 16, 12]
     same([*branched(model, one, NoChange(round=60)).records], one.records)
+
+
+@pytest.mark.parametrize("drafter", ["ngram", "layer-skip", "model:other"])
+def test_what_was_restored_before_costs_no_forward(drafter: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(checks.FLAG, "1")
+    models = twins("llama")
+    one = run(target(), PROMPT, settings(drafter, tokens=40, sampling=FEW, seed=1), models=models)
+    last = len(one.rounds) - 1
+    widths = forwards_of(monkeypatch)
+
+    def restoring(number: int) -> int:
+        live = branch(target(), one.records, NoChange(round=number), run="r", lane="b", models=models)
+        before, first = len(widths), next(live)
+        spent = len(widths) - before
+        same([first, *live], one.records)
+        return spent
+
+    assert restoring(last) > last
+    assert [restoring(number) for number in (last, last // 2, 0, last)] == [0, 0, 0, 0]
+    kept_caches._kept.clear()
+    restoring(last - 2)
+    assert 0 < restoring(last) <= 2 * (1 + one.rounds[last].position - one.rounds[last - 2].position)
+    other = OtherSettings(round=last, settings=settings("layer-skip", gamma=2, sampling=WARM, tokens=60))
+    before, live = len(widths), branch(target(), one.records, other, run="r", lane="b", models=models)
+    next(live)
+    assert (len(widths) == before) == (drafter == "layer-skip")  # another drafter takes the text in by itself
+
+
+def test_caches_too_large_to_keep_are_restored_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = run(target(), PROMPT, settings("layer-skip", tokens=20))
+    monkeypatch.setattr(kept_caches, "MOST", 1000)
+    for _ in range(2):
+        same(branched(target(), one, NoChange(round=3)).records, one.records)
+    assert not kept_caches._kept
 
 
 def test_other_digests_have_the_rounds_repeated_and_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import torch
 
 from engine.debugger.what_if import OtherSettings, OtherToken
 from engine.full_rows import full_rows, round_rows
-from engine.replay import ReplayError
+from engine.past import ReplayError
 from tests.engine.support import GREEDY, PROMPT, VOCABULARY, WARM, Run, run, settings, target
 from tests.engine.test_branch import DRAFTERS, WARPED, branched, half
 from tests.engine.test_decode import twins
