@@ -9,8 +9,8 @@ import torch
 from engine.debugger.what_if import OtherSettings, OtherToken
 from engine.full_rows import full_rows, round_rows
 from engine.past import ReplayError
+from tests.engine.branching import DRAFTERS, WARPED, branched, half
 from tests.engine.support import GREEDY, PROMPT, VOCABULARY, WARM, Run, run, settings, target
-from tests.engine.test_branch import DRAFTERS, WARPED, branched, half
 from tests.engine.test_decode import twins
 
 
