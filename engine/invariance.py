@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import msgspec
 import torch
 
 from engine.records import Exactness
@@ -23,7 +24,7 @@ SHORT = 3
 """Tokens before the rows that are compared first. Over few slots different sums often agree by chance, so rows are
 compared again where a cache of the first and of the second size is nearly full."""
 
-FEW, TEXTS = 8, 3
+FEW, TEXTS = 8, 2
 """Rows compared on two sizes of the cache, behind so many texts."""
 
 
@@ -101,11 +102,20 @@ _measured: WeakKeyDictionary[Any, dict[tuple[int, int], Exactness]] = WeakKeyDic
 
 
 def exactness(model: Any, width: int, *, pad_to: int = 1, cancelled: Callable[[], bool] = lambda: False) -> Exactness:
-    """:func:`measure`, once a model, width and padding in this process."""
-    known, key = _measured.setdefault(model, {}), (width, pad_to)
-    if key not in known:
-        result = measure(model, width, pad_to=pad_to, cancelled=cancelled)
-        if cancelled():
-            return result
-        known[key] = result
-    return known[key]
+    """:func:`measure`, once a model, width and padding in this process; what was measured for a wider forward answers
+    for narrower ones too."""
+    known = _measured.setdefault(model, {})
+    wider = [one for (_, padding), one in known.items() if padding == pad_to and one.width_checked >= width]
+    if wider:
+        return _narrowed(wider[0], width, pad_to)
+    result = measure(model, width, pad_to=pad_to, cancelled=cancelled)
+    if not cancelled():
+        known[width, pad_to] = result
+    return result
+
+
+def _narrowed(found: Exactness, width: int, pad_to: int) -> Exactness:
+    limit = min(found.width_limit, width)
+    return msgspec.structs.replace(
+        found, width_checked=width, width_limit=limit, invariant=limit >= width,
+        sentence=_sentence(limit, width, pad_to, found.row_difference))

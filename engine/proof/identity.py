@@ -12,6 +12,7 @@ import torch
 
 from engine import checks
 from engine.divergence import first_divergence
+from engine.invariance import exactness
 from engine.models.progress import Reporter
 from engine.models.quiet import quiet
 from engine.proof import rows, subjects
@@ -155,6 +156,7 @@ NUMERIC: tuple[Checks, ...] = (greedy_against_plain, rows.invariance, rows.verif
 def on(subject: Subject, *, quick: bool, cancelled: Cancelled, spoil: Spoil | None = None,
        kinds: Sequence[Checks] = KINDS) -> Iterator[Check]:
     """All checks of whole lanes and rows, on one subject. Ends early when cancelled."""
+    exactness(subject.target.hf, subject.width)  # measured once, for all widths below it too
     try:
         for kind in kinds:
             yield from kind(subject, quick=quick, cancelled=cancelled, spoil=spoil)

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from engine.drafters import draft_length
 from engine.invariance import exactness
 from engine.proof.report import Cancelled, Check
 from engine.proof.subjects import Subject
 from engine.proof.trial import Found, Spoil, label, lane, start_up, tolerance, tried, watched
 from engine.rollback import FIRST_BUCKET
 from engine.runner import Runner
-from engine.settings import DrafterSettings, RunSettings
+from engine.settings import DrafterSettings
 
 BLOCK = 32
 """Rows at which the CPU kernel begins another block: where invariance has ended before."""
@@ -26,7 +25,7 @@ def invariance(subject: Subject, *, quick: bool, cancelled: Cancelled, spoil: Sp
     fills = [f for f in ((60, FIRST_BUCKET - 2) if dear else (3, 160, FIRST_BUCKET - 2) if quick else
                          (1, 3, 47, 160, FIRST_BUCKET - 2, 300, 700)) if f + 2 * BLOCK + 4 < context]
     method = subject.methods[-1]
-    top = max(draft_length(RunSettings(drafter=one)) for one in subject.methods) + 1
+    top = subject.width
     beyond = () if dear else (BLOCK, BLOCK + 1, BLOCK + 2) if quick else range(top, 2 * BLOCK + 3)
     widths = sorted({*range(1, top + 1), *beyond})
     verdict = exactness(subject.target.hf, top)

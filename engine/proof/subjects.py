@@ -15,12 +15,13 @@ import torch
 import transformers
 
 from engine import attention
+from engine.drafters import draft_length
 from engine.drafters.layer_skip import default_skip, thinned
 from engine.errors import ModelError
 from engine.models import Model
 from engine.models.quiet import BUILDING
 from engine.records import TargetInfo
-from engine.settings import DrafterSettings
+from engine.settings import DrafterSettings, RunSettings
 from engine.text import TokenTable
 
 KINDS = ("llama", "gpt2", "gemma")
@@ -57,6 +58,11 @@ class Subject:
         except ModelError:
             pass
         return (*found, *(DrafterSettings(kind="model", model=name) for name in self.models))
+
+    @property
+    def width(self) -> int:
+        """Of the widest forward that any method asks for."""
+        return max(draft_length(RunSettings(drafter=one)) for one in self.methods) + 1
 
     def stretched(self, tokens: int) -> tuple[int, ...]:
         """The prompt, repeated to this many tokens (or as many as leave room in the context)."""
