@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from app.lane_state import NEVER, Cell, LaneState, RoundSummary, Status, readable
+from app.lane_state import Cell, LaneState, RoundSummary, Status
 from engine.debugger.history import Moment, RoundSoFar
 from engine.records import Judged, Record, RunFinished, RunStarted, Totals
 
@@ -119,7 +119,7 @@ class LaneAt:
 
     @property
     def output(self) -> str:
-        if self.moment.finished is not None:
+        if self.moment.finished is not None or not self.base.knows("texts"):
             return self.base.output
         return "".join(self.base.cells[i].text for i in self.committed)
 
@@ -171,13 +171,11 @@ def round_cells(round: RoundSoFar, lane: LaneState) -> list[Cell]:
     cells = []
     for draft in round.drafted:
         row = round.row(draft.index)
-        cell = Cell(
-            draft.token, draft.text, lane.label(draft.token) or readable(draft.text), round.fate(draft.index),
-            draft.round, draft.index, draft.position, q=draft.q, draft_draw=draft.draw, seconds=draft.seconds,
-            source=draft.source, overlap=row.overlap if row is not None else None, judged=NEVER)
+        cell = lane.draft_cell(draft)
+        cell.kind = round.fate(draft.index)
+        cell.overlap = row.overlap if row is not None else None
         if draft.index < len(round.judged):
-            judged = round.judged[draft.index]
-            cell.p, cell.q, cell.draw, cell.best = judged.p, judged.q, judged.draw, judged.best
+            lane.judge_cell(cell, round.judged[draft.index])
         cells.append(cell)
     return cells
 

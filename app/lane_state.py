@@ -16,28 +16,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.growing import GrowingArray
+from app.lane_parts import NEVER, Cell, CellKind, RoundSummary
 from engine.debugger.history import History, Moment
+from engine.debugger.token_words import readable
 from engine.records import (
+    UNKNOWN_TOKEN,
     Committed,
     Contrast,
     Drafted,
-    FinalKind,
     Judged,
     Prefilled,
     Record,
     RunFinished,
     RunStarted,
-    Timings,
     Totals,
+    Unknown,
     Verified,
     Vocabulary,
 )
 
-CellKind = Literal["prompt", "plain", "accepted", "rejected", "void", "pending", "correction", "bonus"]
+__all__ = ["NEVER", "Cell", "CellKind", "LaneSpec", "LaneState", "RoundSummary", "Status"]
+
 Status = Literal["waiting", "prefilling", "running", "finished", "failed", "stopped"]
 
-NEVER = 2**62
-"""A serial number no record reaches: "not yet judged"."""
+NO_TEXT = "□ "
+"""Stands for a token of which not even the id is known; in a stream, where there is no room for words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,69 +52,8 @@ class LaneSpec:
     about: str = ""
     plain: bool = False
     """Plain decoding: the lane that speed-ups are measured against."""
-
-
-@dataclass(slots=True, eq=False)
-class Cell:
-    """One token on screen: of the prompt, committed, or only proposed. ``None`` means not known or not applicable."""
-
-    id: int
-    text: str
-    """What it adds to the output (a ghost: what it would have added)."""
-    label: str
-    """Readable on its own: spaces, newlines and bytes shown."""
-    kind: CellKind
-    round: int
-    index: int
-    """Which draft of its round it was; -1 for a token that was not drafted."""
-    position: int
-    p: float | None = None
-    q: float | None = None
-    overlap: float | None = None
-    draw: float | None = None
-    """The draw of the test (a draft) or of the choice (correction, bonus, plain)."""
-    draft_draw: float | None = None
-    """The draw by which the drafter chose it."""
-    best: int | None = None
-    """The target's argmax at its position."""
-    seconds: float | None = None
-    """Its draft step."""
-    source: str = ""
-    born: int = 0
-    judged: int = NEVER
-
-
-@dataclass(frozen=True, slots=True)
-class RoundSummary:
-    """One finished round."""
-
-    round: int
-    position: int
-    """Of its first committed token."""
-    k: int
-    tested: int
-    accepted: int
-    committed: int
-    final: FinalKind
-    first_cell: int
-    last_cell: int
-    """Its cells are ``cells[first_cell:last_cell]``: drafts in order, then the correction, bonus or plain token."""
-    start: float
-    """On the lane's own clock, prefill included."""
-    seconds: Timings
-    serial: int
-    """Of its ``Committed``."""
-    totals: Totals
-    """After it."""
-
-    @property
-    def rejected(self) -> int:
-        return self.tested - self.accepted
-
-    @property
-    def void(self) -> int:
-        """Drafted, but never tested: an earlier draft of the round was rejected (or the run ended)."""
-        return self.k - self.tested
+    original: str | None = None
+    """Of a branch: the lane it comes from."""
 
 
 class LaneState:
@@ -120,6 +62,7 @@ class LaneState:
         self.title = spec.title
         self.about = spec.about
         self.plain = spec.plain
+        self.original = spec.original
         self.look = look
         """Which lane colour and shape: 0 is plain decoding's grey."""
         self.gamma = 0
@@ -169,6 +112,10 @@ class LaneState:
         """The lane as of a serial number of the store; None: now."""
         return self.history.at(len(self.serials) if cursor is None else bisect_right(self.serials, cursor))
 
+    def knows(self, what: Unknown) -> bool:
+        """False: an imported lane whose file doesn't tell it, so that its records hold zeros there."""
+        return self.started is None or what not in self.started.unknown
+
     # What the charts read
 
     @property
@@ -199,17 +146,40 @@ class LaneState:
 
     @property
     def output(self) -> str:
-        """The whole output so far (at the end: cut at the stop string, if one ended it)."""
+        """The whole output so far (at the end: cut at the stop string, if one ended it); "" where it is unknown."""
         if self.finished is not None and self.finished.text:
             return self.finished.text
+        if not self.knows("texts"):
+            return ""
         return "".join(self.cells[i].text for i in self.committed)
 
     def token_text(self, token: int) -> str:
         """An id's text made visible (spaces, newlines), as far as the records have told it."""
-        return self._labels.get(token, f"#{token}")
+        return self.label(token)
 
-    def label(self, token: int) -> str | None:
-        return self._labels.get(token)
+    def label(self, token: int, text: str = "") -> str:
+        """A token made visible: its own text, else ``text``, what it added to the output, else its id."""
+        own = self._labels.get(token) or readable(text)
+        return own or (f"#{token}" if token != UNKNOWN_TOKEN else "unknown token")
+
+    def shown(self, token: int, text: str) -> str:
+        """What stands for a token in the stream: ``text``, which may be "", unless texts are unknown."""
+        if text or self.knows("texts"):
+            return text
+        return f"{self.label(token)} " if token != UNKNOWN_TOKEN else NO_TEXT
+
+    def draft_cell(self, draft: Drafted) -> Cell:
+        """Of a draft that has just been proposed."""
+        return Cell(
+            draft.token, self.shown(draft.token, draft.text), self.label(draft.token, draft.text), "pending",
+            draft.round, draft.index, draft.position, q=draft.q if self.knows("q") else None,
+            draft_draw=draft.draw if self.knows("draws") else None,
+            seconds=draft.seconds if self.knows("seconds") else None, source=draft.source)
+
+    def judge_cell(self, cell: Cell, judged: Judged) -> None:
+        """All of a draft's test but the verdict."""
+        cell.p, cell.q = (judged.p if self.knows("p") else None), (judged.q if self.knows("q") else None)
+        cell.draw, cell.best = (judged.draw if self.knows("draws") else None), judged.best
 
     def find(self, position: int | None, round: int | None = None, index: int | None = None) -> int | None:
         """The cell of a draft (round and index given) or of the committed token at a position; None if not there."""
@@ -239,6 +209,8 @@ class LaneState:
         self.started = record
         self.title, self.about, self.gamma = record.title, record.about, record.gamma
         self.plain = record.settings.drafter.kind == "none"
+        if record.branch is not None:
+            self.original = record.branch.lane
         self.status = "prefilling"
         self.prompt_length = len(record.prompt)
         self._progress.append((0.0, 0.0))
@@ -258,10 +230,9 @@ class LaneState:
 
     def _on_drafted(self, record: Drafted, serial: int) -> None:
         self.clock += record.seconds
-        self.cells.append(Cell(
-            record.token, record.text, self._labels.get(record.token) or readable(record.text), "pending", record.round,
-            record.index, record.position, q=record.q, draft_draw=record.draw, seconds=record.seconds,
-            source=record.source, born=serial))
+        cell = self.draft_cell(record)
+        cell.born = serial
+        self.cells.append(cell)
 
     def _on_verified(self, record: Verified, serial: int) -> None:
         self.clock += record.seconds
@@ -279,9 +250,8 @@ class LaneState:
         place = self.settled + record.index
         if place < len(self.cells):
             cell = self.cells[place]
-            cell.kind = "accepted" if record.accepted else "rejected"
-            cell.p, cell.q, cell.draw, cell.best, cell.judged = (
-                record.p, record.q, record.draw, record.best, serial)
+            cell.kind, cell.judged = "accepted" if record.accepted else "rejected", serial
+            self.judge_cell(cell, record)
         if not record.accepted:
             for cell in self.cells[place + 1:]:
                 cell.kind, cell.judged = "void", serial
@@ -290,7 +260,7 @@ class LaneState:
         first = self.settled
         for place, text in enumerate(record.texts[: record.accepted]):
             cell = self.cells[first + place]
-            cell.kind, cell.text = "accepted", text
+            cell.kind, cell.text = "accepted", self.shown(cell.id, text)
             self.committed.append(first + place)
         for cell in self.cells[first + record.accepted:]:
             if cell.kind == "pending":
@@ -328,9 +298,9 @@ class LaneState:
             overlap = row.overlap if len(row.q) else None
         self.committed.append(len(self.cells))
         self.cells.append(Cell(
-            token, text, self._labels.get(token) or readable(text), record.final, record.round, -1,
-            record.position + len(record.tokens) - 1, p=p, q=q, overlap=overlap, draw=record.final_draw, best=best,
-            born=serial, judged=serial))
+            token, self.shown(token, text), self.label(token, text), record.final, record.round, -1,
+            record.position + len(record.tokens) - 1, p=p, q=q, overlap=overlap,
+            draw=record.final_draw if self.knows("draws") else None, best=best, born=serial, judged=serial))
 
     def _on_finished(self, record: RunFinished, serial: int) -> None:
         self.finished = record
@@ -343,12 +313,6 @@ class LaneState:
             if cell.kind == "pending":
                 cell.kind, cell.judged = "void", serial
         self.settled = len(self.cells)
-
-
-def readable(text: str) -> str:
-    """A token's text made visible on its own: spaces, newlines, tabs and control characters shown."""
-    shown = text.replace(" ", "·").replace("\r", "␍").replace("\n", "↵").replace("\t", "⇥")
-    return "".join(c if c.isprintable() else f"⟨{ord(c):02X}⟩" for c in shown)
 
 
 _HANDLERS: dict[type[Record], Callable[..., None]] = {

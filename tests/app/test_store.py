@@ -123,7 +123,7 @@ def test_while_stepping_drafts_are_pending_until_judged() -> None:
             assert set(tail[record.index + 1 :]) <= {"pending" if record.accepted else "void"}
         elif isinstance(record, Committed):
             assert tail == []
-    assert seen == {"pending", "accepted", "rejected"}
+    assert seen == {"pending", "accepted", "rejected", "void"}
 
 
 def test_any_earlier_moment_can_be_told_from_the_cells() -> None:
