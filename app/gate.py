@@ -18,8 +18,12 @@ class Gate:
 
     def __init__(self, mode: Mode = "pause") -> None:
         self.mode: Mode = mode
+        self._lane = ""
+        """The only one whose records end the step; "": any."""
+        self._finished: set[str] = set()
 
     def take(self, order: GateOrder) -> None:
+        self._lane = order.lane if isinstance(order, (StepRecord, StepRound)) else ""
         match order:
             case Continue():
                 self.mode = "run"
@@ -29,9 +33,15 @@ class Gate:
                 self.mode = "record"
             case StepRound():
                 self.mode = "round"
+        if self._lane in self._finished:
+            self.mode = "pause"  # no such step can come
 
     def passed(self, record: Record) -> None:
         """A record went through: a step that this completes shuts the gate."""
+        if isinstance(record, RunFinished):
+            self._finished.add(record.lane)
+        if self._lane and record.lane != self._lane:
+            return
         ends_record = self.mode == "record" and not isinstance(record, _SILENT)
         ends_round = self.mode == "round" and isinstance(record, (Committed, RunFinished))
         if ends_record or ends_round:

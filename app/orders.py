@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.debugger.breakpoints import Breakpoint
+from engine.debugger.full_row import FullRow
+from engine.debugger.what_if import AnyChange
 from engine.proof.report import Event
-from engine.records import Exactness, TargetInfo
+from engine.records import Exactness, Record, TargetInfo
 from engine.settings import DrafterSettings, RunSettings
 
 # --- orders: window -> engine thread ----------------------------------------------------------------------------------
@@ -28,6 +31,10 @@ class ModelChoice:
 class LaneChoice:
     lane: str
     settings: RunSettings
+
+
+Start = Literal["run", "record", "round"]
+"""Run on, or stop behind the first record or round."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +63,7 @@ class Race:
     lanes: tuple[LaneChoice, ...]
     prompt: str
     chat: bool
-    start: Literal["run", "record", "round"] = "run"
-    """Run on, or stop behind the first record or round."""
+    start: Start = "run"
 
 
 @dataclass(frozen=True)
@@ -72,17 +78,63 @@ class Pause:
 
 @dataclass(frozen=True)
 class StepRecord:
-    pass
+    """One record, of any lane or of one; the others go on meanwhile. Over at once when that lane has finished."""
+
+    lane: str = ""
 
 
 @dataclass(frozen=True)
 class StepRound:
-    pass
+    """One round, of any lane or of one; as :class:`StepRecord`."""
+
+    lane: str = ""
 
 
 @dataclass(frozen=True)
 class Stop:
-    """End the run or the loading under way."""
+    """End the run or the loading under way; of a branch and the race that waits for it, the branch only."""
+
+    lane: str = ""
+    """Only if this branch is what is under way: too late, it doesn't end what comes behind."""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Stop at these breakpoints instead of at those of before. Counts what has happened in the run under way."""
+
+    breakpoints: tuple[Breakpoint, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """What if? One more lane, ended with a ``RunFinished`` in any case and then answered with :class:`Branched`. Given
+    in the middle of a race, the race pauses for it; gate orders and ``Stop`` are then for the branch until it is over.
+    A second one meanwhile is refused."""
+
+    run: str
+    lane: str
+    title: str
+    """How the person is told of it."""
+    target: ModelChoice
+    original: tuple[Record, ...]
+    """All records of the lane that it branches off."""
+    change: AnyChange
+    start: Start = "run"
+    plain_ids: tuple[int, ...] | None = None
+    """The output of plain decoding, which breakpoints may compare with; None: that of the race that waits, if any."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The whole p and q at one position of a recorded round? Answered with :class:`RowsFound` or :class:`RowsFailed`.
+    What is under way waits for it."""
+
+    run: str
+    target: ModelChoice
+    original: tuple[Record, ...]
+    """All records of the lane."""
+    round: int
+    index: int
 
 
 @dataclass(frozen=True)
@@ -139,7 +191,7 @@ class StopExamining:
 
 
 GateOrder = Continue | Pause | StepRecord | StepRound
-Order = Load | Estimate | Race | Examine | StopExamining | GateOrder | Stop | Quit
+Order = Load | Estimate | Race | Branch | Rows | Watch | Examine | StopExamining | GateOrder | Stop | Quit
 
 # --- reports: engine thread -> window ---------------------------------------------------------------------------------
 
@@ -175,7 +227,15 @@ class Estimated:
 
 @dataclass(frozen=True)
 class Paused:
+    """The gate is shut. Right behind the record that shut it, or on demand."""
+
     run: str
+    lane: str = ""
+    """Of that record; "" on demand."""
+    index: int = 0
+    """The moment in that lane: how many of its records have happened."""
+    hits: tuple[str, ...] = ()
+    """Ids of the breakpoints that stop there, also when a step would have ended there anyway."""
 
 
 @dataclass(frozen=True)
@@ -184,6 +244,36 @@ class Ended:
 
     run: str
     stopped: bool = False
+
+
+@dataclass(frozen=True)
+class Branched:
+    """The branch is over; nothing of it follows. A race that waited is paused still, and says so."""
+
+    run: str
+    lane: str
+    stopped: bool = False
+    sentence: str = ""
+    """Why it couldn't be made; empty: it could."""
+    details: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class RowsFound:
+    run: str
+    lane: str
+    row: FullRow
+
+
+@dataclass(frozen=True)
+class RowsFailed:
+    run: str
+    sentence: str = ""
+    """Empty: called off, by something that was ordered later."""
+    details: str = ""
+    lane: str = ""
+    round: int = 0
+    index: int = 0
 
 
 @dataclass(frozen=True)
@@ -237,4 +327,5 @@ class Examined:
 
 
 Finding = Catalogue | Observed | Examined
-Report = Loading | Loaded | Estimated | Paused | Ended | Failed | Idle | Finding
+Answer = Branched | RowsFound | RowsFailed
+Report = Loading | Loaded | Estimated | Paused | Ended | Failed | Idle | Finding | Answer

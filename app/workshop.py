@@ -9,6 +9,7 @@ import gc
 from collections.abc import Callable, Iterator
 
 from app.orders import (
+    Branch,
     Estimate,
     Estimated,
     Examine,
@@ -20,14 +21,21 @@ from app.orders import (
     Proving,
     Race,
     Report,
+    Rows,
+    RowsFound,
     Trial,
 )
 from engine import models
-from engine.errors import Cancelled, SpecScopeError
+from engine.branch import branch
+from engine.debugger.full_row import FullRow
+from engine.debugger.what_if import OtherSettings
+from engine.errors import Cancelled, ModelError, SpecScopeError
+from engine.full_rows import full_rows
 from engine.models import Model, Progress
+from engine.past import Past
 from engine.race import LanePlan, check_rows, race
-from engine.records import Exactness, Record, RunFinished, Totals
-from engine.settings import DrafterSettings
+from engine.records import Exactness, Record, RunFinished, RunStarted, Totals
+from engine.settings import DrafterSettings, RunSettings
 
 TYPICAL_PROMPT = 256
 """Tokens, for a memory estimate before there is a tokenizer to count with."""
@@ -41,11 +49,14 @@ class LoadedModels:
 
     def __init__(self) -> None:
         self._models: dict[ModelChoice, Model] = {}
+        self.racing: frozenset[ModelChoice] = frozenset()
+        """A race's, as long as it isn't over: they are in memory anyway."""
 
     def keep_only(self, wanted: set[ModelChoice]) -> None:
-        for choice in set(self._models) - wanted:
-            del self._models[choice]
-        gc.collect()
+        if unwanted := set(self._models) - wanted - self.racing:
+            for choice in unwanted:
+                del self._models[choice]
+            gc.collect()
 
     def get(self, choice: ModelChoice, tell: _Tell, cancelled: _Cancelled) -> Model:
         if choice not in self._models:
@@ -89,6 +100,7 @@ class EngineWorkshop:
              ) -> Iterator[Record | Report]:
         drafters = {lane.settings.drafter.model: _drafter_choice(order.target, lane.settings.drafter)
                     for lane in order.lanes if lane.settings.drafter.kind == "model"}
+        self._models.racing = frozenset()
         self._models.keep_only({order.target, *drafters.values()})
         target = self._target(order.target, tell, cancelled)
         drafts, faults = self._drafters(drafters, tell, cancelled)
@@ -100,7 +112,34 @@ class EngineWorkshop:
         prompt = target.encode(order.prompt, chat=order.chat)
         yield Loaded(order.target, target.info, _check_rows(target, tuple(lanes), tell, cancelled))
         plans = [LanePlan(lane.lane, lane.settings) for lane in lanes]
-        yield from race(target, prompt, plans, run=order.run, models=drafts, by_record=by_record)
+        self._models.racing = frozenset({order.target, *drafters.values()})
+        try:
+            yield from race(target, prompt, plans, run=order.run, models=drafts, by_record=by_record)
+        finally:
+            self._models.racing = frozenset()
+
+    def branch(self, order: Branch, tell: _Tell, cancelled: _Cancelled, by_record: Callable[[], bool]
+               ) -> Iterator[Record | Report]:
+        past = Past.of(order.original, order.change.round)  # what can't be gone on with isn't worth loading anything
+        settings = order.change.settings if isinstance(order.change, OtherSettings) else past.started.settings
+        target, drafts = self._again(order.target, settings, tell, cancelled)
+        records = branch(target, order.original, order.change, run=order.run, lane=order.lane, models=drafts,
+                         by_record=by_record, cancelled=cancelled)
+        tell(Loading("Restoring the lane as it was"))
+        opening: list[Record] = []
+        for record in records:
+            opening.append(record)
+            if isinstance(record, RunStarted):
+                yield Loaded(order.target, target.info, record.exactness)
+                break
+        yield from opening
+        yield from records
+
+    def rows(self, order: Rows, tell: _Tell, cancelled: _Cancelled) -> RowsFound:
+        started = Past.of(order.original, order.round).started
+        target, drafts = self._again(order.target, started.settings, tell, cancelled)
+        row = full_rows(target, order.original, order.round, order.index, drafts, cancelled=cancelled)
+        return RowsFound(order.run, started.lane, FullRow(row.round, row.index, row.p, row.q, target.texts))
 
     def examine(self, order: Examine, tell: _Tell, cancelled: _Cancelled) -> Iterator[Report]:
         from app.examination import examine
@@ -119,6 +158,22 @@ class EngineWorkshop:
         if self._models.loaded(choice) is None:
             self._models.keep_only(set())  # the old one goes before the new one comes
         return self._models.get(choice, tell, cancelled)
+
+    def _again(self, choice: ModelChoice, settings: RunSettings, tell: _Tell, cancelled: _Cancelled
+               ) -> tuple[Model, dict[str, Model]]:
+        """What a recorded lane needs to be gone on with: the target, and a draft model by the name it was given. What
+        is loaded stays unless there is something to load: the next question may be about another lane."""
+        drafter = settings.drafter
+        choices = {drafter.model: _drafter_choice(choice, drafter)} if drafter.kind == "model" else {}
+        needed = {choice, *choices.values()}
+        if any(self._models.loaded(one) is None for one in needed):
+            self._models.keep_only(needed)
+        target = self._target(choice, tell, cancelled)
+        drafts, faults = self._drafters(choices, tell, cancelled)
+        for name, fault in faults.items():
+            raise ModelError(f"This lane needs the draft model {name}, which could not be loaded: {fault}",
+                             details=fault.details) from fault
+        return target, drafts
 
     def _drafters(self, choices: dict[str, ModelChoice], tell: _Tell, cancelled: _Cancelled
                   ) -> tuple[dict[str, Model], dict[str, SpecScopeError]]:

@@ -7,7 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+import msgspec
+import numpy as np
+
 from app.orders import (
+    Branch,
     Catalogue,
     Estimate,
     Estimated,
@@ -19,11 +23,15 @@ from app.orders import (
     Proving,
     Race,
     Report,
+    Rows,
+    RowsFound,
     Rule,
     Trial,
 )
 from app.trials import REDRAW, RIGHT
+from engine.debugger.full_row import FullRow
 from engine.errors import Cancelled, ModelError
+from engine.past import Past
 from engine.records import Exactness, Record, TargetInfo
 from tests.widgets import fake_proof, fake_run
 
@@ -35,10 +43,12 @@ METHODS = {"none": fake_run.PLAIN, "ngram": fake_run.LOOKUP, "layer-skip": fake_
 
 
 class FakeWorkshop:
-    def __init__(self, *, pace: float = 0.0, limit: int = 40, endless_load: bool = False, fault: str = "") -> None:
+    def __init__(self, *, pace: float = 0.0, limit: int = 40, endless_load: bool = False, fault: str = "",
+                 endless_restore: bool = False) -> None:
         self.pace = pace
         self.limit = limit
         self.endless_load = endless_load
+        self.endless_restore = endless_restore
         self.fault = fault
         self.closed = threading.Event()
         """The race's generator was closed or ran out."""
@@ -69,6 +79,29 @@ class FakeWorkshop:
         finally:
             self.closed.set()
 
+    def branch(self, order: Branch, tell: Callable[[Loading], None], cancelled: Callable[[], bool],
+               by_record: Callable[[], bool]) -> Iterator[Record | Report]:
+        """The original once more, to its end."""
+        past = Past.of(order.original, order.change.round)
+        tell(Loading("Restoring test data"))
+        self._restore(cancelled)
+        if self.fault:
+            raise ModelError(self.fault, details="test details")
+        method = dataclasses.replace(METHODS[past.started.settings.drafter.kind], lane=past.started.lane)
+        for record in fake_run.lane_records(method, run=order.run, limit=self.limit):
+            time.sleep(self.pace)
+            self.by_record.append(by_record())
+            yield msgspec.structs.replace(record, lane=order.lane)
+
+    def rows(self, order: Rows, tell: Callable[[Loading], None], cancelled: Callable[[], bool]) -> RowsFound:
+        past = Past.of(order.original, order.round)
+        self._restore(cancelled)
+        if self.fault:
+            raise ModelError(self.fault, details="test details")
+        p = np.full(100, 0.01, dtype=np.float32)
+        texts = [past.history.texts.get(token, f"<{token}>") for token in range(100)]
+        return RowsFound(order.run, past.started.lane, FullRow(order.round, order.index, p, p, texts))
+
     def examine(self, order: Examine, tell: Callable[[Loading], None], cancelled: Callable[[], bool]
                 ) -> Iterator[Report]:
         """The two-token example: under the right rule A comes up 0.4 of the time, under any other 0.56."""
@@ -91,6 +124,12 @@ class FakeWorkshop:
     def _wait(self, tell: Callable[[Loading], None], cancelled: Callable[[], bool]) -> None:
         tell(Loading("Loading test data", 1, 4, "steps"))
         while self.endless_load:
+            if cancelled():
+                raise Cancelled("cancelled")
+            time.sleep(0.005)
+
+    def _restore(self, cancelled: Callable[[], bool]) -> None:
+        while self.endless_restore:
             if cancelled():
                 raise Cancelled("cancelled")
             time.sleep(0.005)

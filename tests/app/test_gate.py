@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.gate import Gate
 from app.orders import Continue, Pause, StepRecord, StepRound
-from engine.records import Committed, Drafted, Record
+from engine.records import Committed, Drafted, Record, RunFinished
 from tests.widgets import fake_run
 
 RECORDS = list(fake_run.lane_records(fake_run.LOOKUP, limit=20))
@@ -66,3 +66,45 @@ def test_pause_in_the_middle_of_a_round_and_on() -> None:
     assert pass_through(gate, RECORDS[middle:]) == []
     gate.take(Continue())
     assert first + pass_through(gate, RECORDS[middle:]) == RECORDS
+
+
+RACE = fake_run.race([fake_run.PLAIN, fake_run.LOOKUP], limit=20)
+
+
+def test_a_step_of_one_lane_lets_the_others_go_on() -> None:
+    """Every step ends behind a record of that lane, and together they let everything through in order."""
+    for order, ends in ((StepRecord("ngram"), Record), (StepRound("ngram"), (Committed, RunFinished))):
+        gate, rest, others = Gate(), list(RACE), 0
+        while any(record.lane == "ngram" for record in rest):
+            gate.take(order)
+            passed = pass_through(gate, rest)
+            rest = rest[len(passed):]
+            assert not gate.is_open
+            assert passed[-1].lane == "ngram"
+            assert isinstance(passed[-1], ends)
+            shown = [r for r in passed if r.lane == "ngram" and type(r).__name__ not in ("RunStarted", "Vocabulary")]
+            assert len(shown) == 1 or isinstance(order, StepRound)
+            others += len(passed) - len(shown)
+        assert others
+
+
+def test_no_step_of_a_lane_that_has_finished() -> None:
+    gate = Gate("run")
+    for record in RACE:
+        gate.passed(record)
+    for order in (StepRecord("ngram"), StepRound("ngram")):
+        gate.take(order)
+        assert not gate.is_open
+    gate.take(StepRecord())
+    assert gate.is_open  # of any lane: there may be more of them
+    gate.take(StepRecord("ngram"))
+    gate.take(Continue())
+    assert gate.is_open
+
+
+def test_a_step_that_another_order_takes_back_is_forgotten() -> None:
+    gate = Gate()
+    gate.take(StepRecord("ngram"))
+    gate.take(StepRecord())
+    assert len(pass_through(gate, [record for record in RACE if record.lane == "plain"])) <= 3
+    assert not gate.is_open
