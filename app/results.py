@@ -12,15 +12,22 @@ def as_text(store: Store) -> str:
     lines = ["\t".join(COLUMNS)]
     lines += ["\t".join(_row(store, lane)) for lane in store.lanes]
     for lane in store.lanes:
-        lines += ["", f"{lane.title}:", lane.message if lane.status == "failed" else lane.output]
+        lines += ["", f"{lane.title}:", _text(lane)]
     return "\n".join(lines) + "\n"
 
 
 def _row(store: Store, lane: LaneState) -> list[str]:
     totals = lane.totals
-    return [lane.title, str(totals.committed), f"{totals.decode_seconds:.3f}", _figure(totals.tokens_per_second, 1),
-            _figure(store.speedup(lane.id), 2), str(totals.rounds), _figure(totals.acceptance_rate, 3),
-            _figure(totals.draft_utilisation, 3), _figure(totals.mean_committed_length, 2)]
+    timed = [f"{totals.decode_seconds:.3f}", _figure(totals.tokens_per_second, 1), _figure(store.speedup(lane.id), 2)]
+    return [lane.title, str(totals.committed), *(timed if lane.knows("seconds") else 3 * ["unknown"]),
+            str(totals.rounds), _figure(totals.acceptance_rate, 3), _figure(totals.draft_utilisation, 3),
+            _figure(totals.mean_committed_length, 2)]
+
+
+def _text(lane: LaneState) -> str:
+    if lane.status == "failed":
+        return lane.message
+    return lane.output if lane.knows("texts") else "(its text is unknown)"
 
 
 def _figure(value: float | None, digits: int) -> str:

@@ -11,7 +11,8 @@ from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QWidget
 
-from engine.records import Contrast, Verified
+from engine.records import Contrast, Unknown, Verified
+from widgets.known import greedy, knows
 from widgets.marks import MEANINGS, WORDS, inks, paint_ground, paint_sign
 from widgets.panel import Panel
 from widgets.protocols import CellView, LaneView, StoreView, ThemeView
@@ -26,20 +27,20 @@ class Row(NamedTuple):
 def rows(lane: LaneView, cell: CellView) -> list[Row]:
     """The figures of a cell, as far as they are known."""
     result = []
-    greedy = lane.started is not None and lane.started.settings.sampling.greedy
-    shown = ", at temperature 1" if greedy else ""  # what a greedy run records of p and q decides nothing
+    shown = ", at temperature 1" if greedy(lane) else ""  # what a greedy run records of p and q decides nothing
     if cell.p is not None:
         result.append(Row("p", _number(cell.p), f"the target's probability of it here{shown}"))
     elif cell.kind == "void":
         result += _void_row(lane, cell, shown)
     if cell.q is not None:
         result.append(Row("q", _number(cell.q), f"the drafter's probability of it{shown}"
-                          if cell.q != 1.0 or cell.draft_draw else "a deterministic guess"))
+                          if cell.q != 1.0 or cell.draft_draw or not knows(lane, "draws")
+                          else "a deterministic guess"))
     if cell.overlap is not None and not math.isnan(cell.overlap):
-        result.append(Row("overlap", _number(cell.overlap), _overlap(cell, greedy)))
+        result.append(Row("overlap", _number(cell.overlap), _overlap(cell, greedy(lane))))
     if cell.draw is not None:
         result.append(Row("draw", _number(cell.draw), _draw(cell)))
-    elif cell.kind in ("accepted", "rejected") and cell.best is not None:
+    elif greedy(lane) and cell.kind in ("accepted", "rejected") and cell.best is not None:
         same = cell.best == cell.id
         result.append(Row("greedy", "=" if same else "≠",
                           "it is the target's most probable token" if same
@@ -50,6 +51,7 @@ def rows(lane: LaneView, cell: CellView) -> list[Row]:
         result.append(Row("source", "", cell.source))
     if cell.round >= 0:
         result.append(_round_row(lane, cell))
+        result += _unknown_row(lane, cell)
     return result
 
 
@@ -178,8 +180,8 @@ def _number(value: float) -> str:
     return f"{value:.4f}" if value >= 0.001 or value == 0 else f"{value:.2e}"
 
 
-def _overlap(cell: CellView, greedy: bool) -> str:
-    if greedy:
+def _overlap(cell: CellView, for_showing: bool) -> str:
+    if for_showing:
         return "Σ min(p, q) at temperature 1, for showing;\ngreedy accepts only the target's argmax"
     if cell.kind == "void":
         return "Σ min(p, q) of that row: the chance that a draft would have had"
@@ -232,7 +234,22 @@ def _round_row(lane: LaneView, cell: CellView) -> Row:
     summary = lane.rounds[cell.round]
     if cell.index >= 0:
         where = f"draft {cell.index + 1} of {summary.k}"
+    # Where the prompt is unknown, so is the place behind it.
+    where += f", position {cell.position}" if knows(lane, "prompt") else f", token {cell.position + 1:,} of the output"
+    if not knows(lane, "seconds"):
+        return Row("round", number, where)
     s = summary.seconds
-    return Row("round", number, f"{where}, position {cell.position}{step}\n{1e3 * s.total:.1f} ms in all: "
+    return Row("round", number, f"{where}{step}\n{1e3 * s.total:.1f} ms in all: "
                f"draft {1e3 * s.draft:.1f} + verify {1e3 * s.verify:.1f} + other "
                f"{1e3 * (s.total - s.draft - s.verify):.1f}")
+
+
+_NAMES: dict[Unknown, str] = {"tokens": "its id", "texts": "its text", "p": "p", "q": "q", "draws": "draws",
+                              "seconds": "times"}
+
+
+def _unknown_row(lane: LaneView, cell: CellView) -> list[Row]:
+    missing = [name for what, name in _NAMES.items() if not knows(lane, what)]
+    if cell.id >= 0:  # of some tokens the id may be known
+        missing = [name for name in missing if name != _NAMES["tokens"]]
+    return [Row("unknown", "", ", ".join(missing) + ": the file it comes from doesn't tell")] if missing else []

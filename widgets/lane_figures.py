@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from widgets.counted import counted, plural
+from widgets.known import NO_TIMES, knows
 from widgets.protocols import LaneView, StoreView
 
 NONE = "–"
+UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,13 @@ def tokens_a_round(lane: LaneView) -> Shown:
 def speed(lane: LaneView) -> Shown:
     t = lane.totals
     rate = t.tokens_per_second
+    formula = "tokens a second = committed tokens ÷ decode seconds, prefill aside"
+    if not knows(lane, "seconds"):
+        return Shown(UNKNOWN, f"{formula}\n{NO_TIMES}", "dim")
     if rate is None:
-        return Shown(NONE, "tokens a second = committed tokens ÷ decode seconds, prefill aside", "dim")
+        return Shown(NONE, formula, "dim")
     return Shown(f"{rate:.1f}" if rate < 1000 else f"{rate:,.0f}",
-                 "tokens a second = committed tokens ÷ decode seconds, prefill aside\n"
-                 f"= {t.committed:,} ÷ {t.decode_seconds:.3f} s = {rate:.2f}\n"
+                 f"{formula}\n= {t.committed:,} ÷ {t.decode_seconds:.3f} s = {rate:.2f}\n"
                  f"(draft {t.draft:.3f} s + verify {t.verify:.3f} s + judge, record, commit {t.other:.3f} s)\n"
                  f"Prefill took {t.prefill:.3f} s.")
 
@@ -63,8 +67,12 @@ def speed(lane: LaneView) -> Shown:
 def speedup(store: StoreView, lane: LaneView) -> Shown:
     ratio, plain = store.speedup(lane.id), store.plain
     formula = "speed-up = plain decoding's decode seconds per token ÷ this lane's, prefill aside"
+    if not knows(lane, "seconds"):
+        return Shown(UNKNOWN, f"{formula}\n{NO_TIMES}", "dim", unit="speed-up")
     if plain is None:
         return Shown(NONE, f"{formula}\nThere is no lane of plain decoding to compare with.", "dim")
+    if not knows(plain, "seconds"):
+        return Shown(UNKNOWN, f"{formula}\nThe times of the plain lane aren't known.", "dim", unit="speed-up")
     if ratio is None:
         return Shown(NONE, f"{formula}\nBoth lanes must have committed a token first.", "dim")
     a, b = plain.totals, lane.totals

@@ -1,4 +1,4 @@
-"""Committed tokens over each lane's own seconds: the steeper the faster."""
+"""Committed tokens over each lane's own seconds: the steeper the faster. Over rounds, where no times are known."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from widgets.card import Card, CardTitle
-from widgets.counted import plural
+from widgets.counted import counted, plural
 from widgets.empty_state import EmptyState
+from widgets.known import timed
 from widgets.label_places import Line, place
 from widgets.marks import swatch_path
 from widgets.plot import Plot
 from widgets.protocols import LaneView, StoreView, ThemeView
 from widgets.steps import step_up, ticks
 
+OVER_TIME = "Tokens over each lane's own clock", "steeper is faster; prefill included"
+OVER_ROUNDS = "Tokens over rounds", "steeper is more tokens a round; no times are known"
 MOST_POINTS = 240
 """Drawn per lane. A wide, smooth line costs by the square of its points, and a screen can't show more."""
 
@@ -26,7 +29,7 @@ class RaceChart(Card):
 
     def __init__(self, store: StoreView, theme: ThemeView, parent: QWidget | None = None) -> None:
         super().__init__(store, theme, parent)
-        self._title = CardTitle(theme, "Tokens over each lane's own clock", "steeper is faster; prefill included")
+        self._titles = {True: CardTitle(theme, *OVER_TIME), False: CardTitle(theme, *OVER_ROUNDS)}
         self._empty = EmptyState(theme, "No tokens yet", "Each lane draws its line here once it commits.")
         self._plot = Plot(theme, self._hover, self.mark_dirty)
         self._plot.plotItem.showGrid(x=False, y=False)
@@ -36,6 +39,7 @@ class RaceChart(Card):
         self._grid: list[pg.InfiniteLine] = []
         self._choices: dict[str, tuple[int, int]] = {}
         """Where each lane's name stands, so that it stays there."""
+        self._over_time = True
         self._ranges = (0.0, 0.0)
         self._hovered: float | None = None
         self._cross = pg.InfiniteLine(angle=90)
@@ -49,7 +53,9 @@ class RaceChart(Card):
         self._pages.addWidget(self._empty)
         self._pages.addWidget(self._plot)
         layout = self._column = QVBoxLayout(self)
-        layout.addWidget(self._title)
+        for over_time, title in self._titles.items():
+            layout.addWidget(title)
+            title.setVisible(over_time)
         layout.addWidget(self._pages, 1)
         self.setAccessibleName("race chart: committed tokens over each lane's own seconds")
         self.restyle()
@@ -58,7 +64,8 @@ class RaceChart(Card):
         px = self.theme.px
         self._column.setContentsMargins(px(16), px(12), px(12), px(6))
         self._column.setSpacing(px(4))
-        self._title.set_theme(self.theme)
+        for title in self._titles.values():
+            title.set_theme(self.theme)
         self._empty.set_theme(self.theme)
         self._plot.dress(self.theme)
         self._marker = px(9)
@@ -77,15 +84,32 @@ class RaceChart(Card):
             self._pages.setCurrentWidget(self._empty)
             return
         self._pages.setCurrentWidget(self._plot)
+        self._choose_axis(timed(lanes))
         self._drop_lanes({lane.id for lane in lanes})
         self._step_ranges(lanes)
         for lane in lanes:
-            x, y = thinned(lane.seconds, lane.tokens)
+            x, y = thinned(self._x(lane), lane.tokens)
             line = self._lines.get(lane.id) or self._add_lane(lane)
             line.setData(x, y)
             self._ends[lane.id].setData([x[-1]], [y[-1]])
         self._place_labels(lanes)
         self._show_figures()
+
+    def _choose_axis(self, over_time: bool) -> None:
+        if over_time == self._over_time:
+            return
+        self._over_time = over_time
+        self._ranges = (0.0, 0.0)
+        for which, title in self._titles.items():
+            title.setVisible(which == over_time)
+        self.setAccessibleName(f"race chart: committed tokens over {'seconds' if over_time else 'rounds'}")
+
+    def _x(self, lane: LaneView) -> NDArray[np.float64]:
+        """Where each of the lane's ``tokens`` stands: seconds, or finished rounds."""
+        if self._over_time:
+            return lane.seconds
+        points = len(lane.tokens)
+        return np.maximum(np.arange(points, dtype=np.float64) - (points - 1 - len(lane.rounds)), 0.0)
 
     def _add_lane(self, lane: LaneView) -> pg.PlotCurveItem:
         look = self.theme.lane_look(lane.look)
@@ -111,7 +135,8 @@ class RaceChart(Card):
 
     def _step_ranges(self, lanes: list[LaneView]) -> None:
         """Room for a fifth more than there is, so that labels fit behind the lines' ends; only ever in steps."""
-        span = step_up(max(float(lane.seconds[-1]) for lane in lanes) * 1.02, 0.5)
+        longest = max(float(self._x(lane)[-1]) for lane in lanes)
+        span = step_up(longest * 1.02, 0.5) if self._over_time else step_up(longest, 10)
         height = step_up(max(float(lane.tokens[-1]) for lane in lanes) * 1.04, 10)
         if (span, height) == self._ranges:
             return
@@ -119,7 +144,7 @@ class RaceChart(Card):
         self._plot.setRange(xRange=(0, span * 1.22), yRange=(0, height * 1.06), padding=0)
         heights = ticks(height, 4)
         self._plot.set_ticks("left", [(value, f"{value:,.0f}") for value in heights])
-        self._plot.set_ticks("bottom", [(value, f"{value:g} s") for value in ticks(span, 6)])
+        self._plot.set_ticks("bottom", [(value, self._told(value, "g")) for value in ticks(span, 6)])
         for line in self._grid:
             self._plot.removeItem(line)
         self._grid = [pg.InfiniteLine(value, angle=0, pen=pg.mkPen(self.theme.colour("line"), width=1))
@@ -127,6 +152,10 @@ class RaceChart(Card):
         for line in self._grid:
             line.setZValue(-10)
             self._plot.addItem(line, ignoreBounds=True)
+
+    def _told(self, value: float, form: str) -> str:
+        """A place on the axis, with its unit."""
+        return f"{value:{form}} s" if self._over_time else f"{value:,.0f}"
 
     def _place_labels(self, lanes: list[LaneView]) -> None:
         """Beside each line's end; left out where there is no room that no marker or other name has."""
@@ -163,10 +192,11 @@ class RaceChart(Card):
         if self._hovered is None:
             return
         self._cross.setPos(self._hovered)
-        text = [f"<b>{self._hovered:.2f} s</b>"]
+        at = self._told(self._hovered, ".2f") if self._over_time else counted(int(self._hovered), "round")
+        text = [f"<b>{at}</b>"]
         for lane in self.store.lanes:
-            if len(lane.seconds):
-                place = int(np.searchsorted(lane.seconds, self._hovered, side="right")) - 1
+            if len(lane.tokens):
+                place = int(np.searchsorted(self._x(lane), self._hovered, side="right")) - 1
                 count = int(lane.tokens[max(place, 0)])
                 colour = self.theme.lane_look(lane.look).colour.name()
                 text.append(f'<span style="color:{colour}">■</span> {lane.title}: '

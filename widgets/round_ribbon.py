@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QImage, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from widgets.known import timed
 from widgets.panel import Panel, lane_version
 from widgets.protocols import LaneView, RoundView, StoreView, ThemeView
 from widgets.steps import step_up
@@ -33,7 +34,8 @@ class RoundRibbon(Panel, QWidget):
         self.restyle()
 
     def set_scale(self, scale: str) -> None:
-        """Either clock (all lanes share it) or tokens (each draft and committed token is as wide as any other)."""
+        """Either clock (all lanes share it) or tokens (each draft and committed token is as wide as any other), which
+        it is anyhow while a lane is shown of which no times are known."""
         if scale not in ("clock", "tokens"):
             raise ValueError(f"scale is {scale!r}, but it must be clock or tokens")
         self._scale = scale
@@ -50,11 +52,14 @@ class RoundRibbon(Panel, QWidget):
         return QSize(400, self.theme.px(16))
 
     def version(self) -> object:
-        if self._scale == "tokens":
+        if not self._over_time():
             return self.store.revision
         return lane_version(self.store, self.lane), self._clock_span()
 
     # Geometry
+
+    def _over_time(self) -> bool:
+        return self._scale == "clock" and timed(self.store.lanes)
 
     def _clock_span(self) -> float:
         return step_up(self.store.longest_clock * 1.02, 0.5)
@@ -62,11 +67,12 @@ class RoundRibbon(Panel, QWidget):
     def _spans(self, lane: LaneView) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Start and end of each round, and the whole span, in one unit."""
         table = lane.round_table
-        if self._scale == "clock":
+        if self._over_time():
             return table[:, 0], table[:, 0] + table[:, 1], self._clock_span()
-        ends = np.cumsum(table[:, 2:8].sum(axis=1) + 0.5)
+        widths = table[:, 2:8].sum(axis=1) + 0.5
+        ends = np.cumsum(widths)
         longest = max((_units(other) for other in self.store.lanes), default=0.0)
-        return np.concatenate([[0.0], ends[:-1]]), ends, step_up(longest * 1.02, 20.0)
+        return ends - widths, ends, step_up(longest * 1.02, 20.0)
 
     def round_at(self, x: float) -> RoundView | None:
         lane = self.store.lane(self.lane)
@@ -98,7 +104,8 @@ class RoundRibbon(Panel, QWidget):
                 self._paint_bars(painter, lane, starts * zoom, ends * zoom)
             else:
                 self._paint_profile(painter, lane, starts, span)
-        self._paint_round_in_flight(painter, lane, float(ends[-1]) if len(ends) else lane.totals.prefill, zoom)
+        first = lane.totals.prefill if self._over_time() else 0.0
+        self._paint_round_in_flight(painter, lane, float(ends[-1]) if len(ends) else first, zoom)
         self._paint_selection(painter, lane, starts * zoom, ends * zoom)
 
     def _paint_blocks(self, painter: QPainter, lane: LaneView, lefts: NDArray[np.float64],
@@ -192,17 +199,22 @@ class RoundRibbon(Panel, QWidget):
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             chosen = self.round_at(QPointF(event.pos()).x())
-            QToolTip.showText(event.globalPos(), describe(chosen) if chosen else "", self)
+            lane = self.store.lane(self.lane)
+            words = describe(chosen, timed([lane])) if chosen is not None and lane is not None else ""
+            QToolTip.showText(event.globalPos(), words, self)
             return True
         return bool(super().event(event))
 
 
-def describe(summary: RoundView) -> str:
-    """A round in words, for tooltips. Counted from 1, as people count; records count from 0."""
+def describe(summary: RoundView, timed: bool = True) -> str:
+    """A round in words, for tooltips. Counted from 1, as people count; records count from 0. ``timed``: are its times
+    known?"""
     s = summary.seconds
     what = "one token" if summary.final == "plain" else (
         f"{summary.k} drafted, {summary.tested} tested, {summary.accepted} accepted"
         + ("" if summary.final == "none" else f", then a {summary.final}"))
+    if not timed:
+        return f"round {summary.round + 1}: {what}"
     return (f"round {summary.round + 1}: {what}\n{1e3 * s.total:.1f} ms = draft {1e3 * s.draft:.1f} + verify "
             f"{1e3 * s.verify:.1f} + judge {1e3 * s.judge:.1f} + record {1e3 * s.record:.1f} + commit "
             f"{1e3 * s.commit:.1f}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.debugger.operations import Value
 from engine.debugger.scene import FINAL, Scene
-from engine.records import Committed, Drafted, Judged, Timings, Totals
+from engine.records import UNKNOWN_TOKEN, Committed, Drafted, Judged, Timings, Totals
 
 # --- of one token -----------------------------------------------------------------------------------------------------
 
@@ -50,13 +50,13 @@ def place_of(scene: Scene, place: int) -> Value:
 
 
 def id_of(scene: Scene, place: int) -> int | None:
-    if "tokens" in scene.unknown:
-        return None
-    final = final_of(scene, place)
+    """A file may tell the drafts' ids and not those of corrections and bonuses."""
+    final, draft = final_of(scene, place), draft_of(scene, place)
     if final is not None:
-        return final.tokens[-1] if final.tokens else None
-    draft = draft_of(scene, place)
-    return draft.token if draft is not None else None
+        token = final.tokens[-1] if final.tokens else UNKNOWN_TOKEN
+    else:
+        token = draft.token if draft is not None else UNKNOWN_TOKEN
+    return token if token != UNKNOWN_TOKEN else None
 
 
 def text_of(scene: Scene, place: int) -> Value:
@@ -191,7 +191,9 @@ def overlap_min_of(scene: Scene, place: int) -> Value:
 def eos_of(scene: Scene, place: int) -> Value:
     if not scene.eos:
         return None
-    return any(draft.token in scene.eos for draft in scene.drafted)
+    if any(draft.token in scene.eos for draft in scene.drafted):
+        return True
+    return None if any(draft.token == UNKNOWN_TOKEN for draft in scene.drafted) else False
 
 
 def at_end(value: Callable[[Committed], Value]) -> Callable[[Scene, int], Value]:

@@ -272,7 +272,8 @@ def test_rows_follow_their_round() -> None:
             assert rows[record.accepted].outcome == moment.label(record.tokens[-1])
             assert {row.status for row in rows[record.accepted + 1:]} <= {"void: its prefix no longer exists"}
         else:
-            assert (rows[-1].status, rows[-1].kind, rows[-1].token) == ("bonus drawn", "bonus", record.tokens[-1])
+            drawn = ("bonus drawn", "bonus") if record.drafted else ("token drawn", "plain")
+            assert (rows[-1].status, rows[-1].kind, rows[-1].token) == (*drawn, record.tokens[-1])
 
 
 def test_each_row_s_prefix_grows_by_the_draft_before() -> None:

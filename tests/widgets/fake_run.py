@@ -123,6 +123,9 @@ def lane_records(method: Method, text: str = CODE, *, run: str = "run-1", seed: 
     totals = totals.plus(prefilled)
     yield prefilled
     done = round_number = 0
+    caches = method.kind in ("model", "layer-skip")
+    held = len(prompt) - 1 if caches else 0
+    """The drafter's slots."""
     while done < len(pieces):
         k = min(method.gamma, len(pieces) - done - 1)
         right = [chance.random() < method.skill - 0.03 * i for i in range(k)]
@@ -155,16 +158,18 @@ def lane_records(method: Method, text: str = CODE, *, run: str = "run-1", seed: 
             if not ok:
                 break
             accepted += 1
-        final: FinalKind = "plain" if method.gamma == 0 else "correction" if accepted < k else "bonus"
+        final: FinalKind = "plain" if k == 0 else "correction" if accepted < k else "bonus"
         committed = truth[: accepted + 1]
         seconds = Timings(draft=method.step * k, verify=verify, judge=0.0004 * k, record=0.0006, commit=0.0002)
+        if caches and k:  # the last draft's own keys and values are computed only if needed
+            held = min(position + len(committed) - 1, position + k - 1)
         record = Committed(
             **common, round=round_number, position=position, tokens=tuple(ids[t] for t in committed),
             texts=tuple(committed), accepted=accepted, tested=tested, drafted=k, final=final,
             final_draw=None if greedy else chance.random(),
             residual_mass=None if greedy or final != "correction" else chance.uniform(0.1, 0.9), residual_empty=False,
             gaps=gaps[: len(committed)], digests=numbers[: len(committed)], seconds=seconds,
-            target_slots=position + len(committed) - 1, drafter_slots=position + len(committed) - 1)
+            target_slots=position + len(committed) - 1, drafter_slots=held)
         totals = totals.plus(record)
         yield record
         done += len(committed)
