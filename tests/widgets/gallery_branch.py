@@ -14,7 +14,11 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from app.theme import Theme
 from app.what_if_dialog import WhatIfDialog
 from engine.settings import DrafterSettings, RunSettings, Sampling
-from tests.widgets.gallery import main, scene
+from tests.widgets import fake_run
+from tests.widgets.fake_branch import BRANCH, branched, store_of
+from tests.widgets.fake_run import SKIP
+from tests.widgets.gallery import column, main, scene
+from widgets.branch_panel import BranchPanel
 from widgets.transport import NAMES, Transport
 
 
@@ -45,6 +49,58 @@ def transport_playing(theme: Theme) -> QWidget:
 def transport_hall(theme: Theme) -> QWidget:
     return transport(Theme.load(theme.name, 1.5),
                      names=("round_back", "record_back", "pause", "play", "record", "round"))
+
+
+REWRITTEN = fake_run.CODE[250:].replace("amount", "total").replace("price", "net")
+
+
+def branch(theme: Theme, *, size: int = 12, cut: int | None = None, text: str | None = REWRITTEN,
+           original: str = fake_run.CODE, **options: object) -> BranchPanel:
+    ours = list(fake_run.lane_records(SKIP, original))
+    theirs = branched(ours, SKIP, size, text, **options)
+    store = store_of(ours, theirs[:cut])
+    panel = BranchPanel(theme)
+    panel.show_branch(store.lane("skip"), store.lane(BRANCH))
+    return panel
+
+
+@scene(760, 330)
+def branch_ended(theme: Theme) -> QWidget:
+    panel = branch(theme)
+    panel.select(BRANCH, 81)
+    return column(theme, panel)
+
+
+@scene(760, 330)
+def branch_forced(theme: Theme) -> QWidget:
+    return column(theme, branch(theme, cut=260, change="draft 2 rejected by force", lossless=False))
+
+
+@scene(760, 330)
+def branch_equal(theme: Theme) -> QWidget:
+    return column(theme, branch(theme, size=20, cut=180, text=None, change=""))
+
+
+@scene(760, 330)
+def branch_world(theme: Theme) -> QWidget:
+    text = fake_run.WORLD[30:] + "\u202eabc\x07" + "x" * 60
+    return column(theme, branch(theme, size=3, original=fake_run.WORLD, text=text,
+                                change="temperature 0.3, top-p 0.9, repetition penalty 1.15, longest match 6, γ 7"))
+
+
+@scene(330, 210)
+def branch_small(theme: Theme) -> QWidget:
+    return column(theme, branch(theme, lossless=False), margin=4)
+
+
+@scene(760, 220)
+def branch_none(theme: Theme) -> QWidget:
+    return column(theme, BranchPanel(theme))
+
+
+@scene(1500, 700)
+def branch_hall(theme: Theme) -> QWidget:
+    return column(theme, branch(Theme.load(theme.name, 1.5)))
 
 
 SETTINGS = RunSettings(sampling=Sampling(temperature=0.8, top_p=0.95), max_new_tokens=128,
