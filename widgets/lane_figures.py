@@ -9,7 +9,6 @@ from widgets.known import NO_TIMES, knows
 from widgets.protocols import LaneView, StoreView
 
 NONE = "–"
-UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
@@ -55,31 +54,31 @@ def speed(lane: LaneView) -> Shown:
     rate = t.tokens_per_second
     formula = "tokens a second = committed tokens ÷ decode seconds, prefill aside"
     if not knows(lane, "seconds"):
-        return Shown(UNKNOWN, f"{formula}\n{NO_TIMES}", "dim")
+        return Shown(NONE, f"{formula}\n{NO_TIMES}", "dim", unit="tok/s unknown")
     if rate is None:
-        return Shown(NONE, formula, "dim")
+        return Shown(NONE, formula, "dim", unit="tok/s")
     return Shown(f"{rate:.1f}" if rate < 1000 else f"{rate:,.0f}",
                  f"{formula}\n= {t.committed:,} ÷ {t.decode_seconds:.3f} s = {rate:.2f}\n"
                  f"(draft {t.draft:.3f} s + verify {t.verify:.3f} s + judge, record, commit {t.other:.3f} s)\n"
-                 f"Prefill took {t.prefill:.3f} s.")
+                 f"Prefill took {t.prefill:.3f} s.", unit="tok/s")
 
 
 def speedup(store: StoreView, lane: LaneView) -> Shown:
     ratio, plain = store.speedup(lane.id), store.plain
     formula = "speed-up = plain decoding's decode seconds per token ÷ this lane's, prefill aside"
     if not knows(lane, "seconds"):
-        return Shown(UNKNOWN, f"{formula}\n{NO_TIMES}", "dim", unit="speed-up")
+        return Shown(NONE, f"{formula}\n{NO_TIMES}", "dim", unit="speed-up unknown")
     if plain is None:
-        return Shown(NONE, f"{formula}\nThere is no lane of plain decoding to compare with.", "dim")
+        return Shown(NONE, f"{formula}\nThere is no lane of plain decoding to compare with.", "dim", unit="")
     if not knows(plain, "seconds"):
-        return Shown(UNKNOWN, f"{formula}\nThe times of the plain lane aren't known.", "dim", unit="speed-up")
+        return Shown(NONE, f"{formula}\nThe times of the plain lane aren't known.", "dim", unit="speed-up unknown")
     if ratio is None:
-        return Shown(NONE, f"{formula}\nBoth lanes must have committed a token first.", "dim")
+        return Shown(NONE, f"{formula}\nBoth lanes must have committed a token first.", "dim", unit="")
     a, b = plain.totals, lane.totals
     return Shown(f"{ratio:.2f}×", f"{formula}\n= ({a.decode_seconds:.3f} s ÷ {a.committed:,}) ÷ "
                  f"({b.decode_seconds:.3f} s ÷ {b.committed:,}) = {ratio:.3f}\n"
                  "over what each has committed so far, on the same runner and device",
-                 "dim" if lane.plain else "strong")
+                 "dim" if lane.plain else "strong", unit="")
 
 
 _ENDS = {"eos": "finished: end of text", "stop": "finished: stop text", "length": "finished: length reached",
