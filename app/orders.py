@@ -120,6 +120,7 @@ class Branch:
     """All records of the lane that it branches off."""
     change: AnyChange
     start: Start = "run"
+    """As of a race, behind what is copied: neither steps nor breakpoints stop there."""
     plain_ids: tuple[int, ...] | None = None
     """The output of plain decoding, which breakpoints may compare with; None: that of the race that waits, if any."""
 

@@ -8,7 +8,7 @@ from app.gate import Gate
 from app.orders import Branch, Pause, Paused, Race
 from app.watch import Lookout
 from engine.debugger.breakpoints import Breakpoint
-from engine.records import Committed, Record, RunFinished, StopReason, Totals
+from engine.records import Committed, Prefilled, Record, RunFinished, RunStarted, StopReason, Totals, Vocabulary
 
 
 class Unfinished:
@@ -39,22 +39,33 @@ class Passage:
         self.gate = Gate(order.start)
         if isinstance(order, Race):
             self.branch = ""
-            self.lookout = Lookout(breakpoints, order.lanes)
-            self.unfinished = Unfinished(order.run, [choice.lane for choice in order.lanes])
+            """Its lane; "" for a race."""
+            self._begins = 0
+            lanes = [choice.lane for choice in order.lanes]
+            plain = next((choice.lane for choice in order.lanes if choice.settings.drafter.kind == "none"), None)
+            self.lookout = Lookout(breakpoints, lanes, plain=plain)
         else:
             self.branch = order.lane
-            """Its lane; "" for a race."""
-            plain = order.plain_ids if order.plain_ids is not None or around is None else around.lookout.plain_ids
-            self.lookout = Lookout(breakpoints, plain_ids=plain)
-            self.unfinished = Unfinished(order.run, [order.lane])
+            self._begins = order.change.round
+            lanes = [order.lane]
+            known = order.plain_ids if order.plain_ids is not None or around is None else around.lookout.plain_ids
+            self.lookout = Lookout(breakpoints, lanes, plain_ids=known)
+        self.unfinished = Unfinished(order.run, lanes)
 
     def passed(self, record: Record) -> Paused | None:
-        """A record went out: does anything stop here?"""
+        """A record went out: does anything stop here? Nothing does where a branch only repeats its original."""
         self.unfinished.see(record)
-        self.gate.passed(record)
         hits = self.lookout.see(record)
+        if self.branch and self._is_copied(record):
+            return None
+        self.gate.passed(record)
         if hits:
             self.gate.take(Pause())
         if self.gate.is_open:
             return None
         return Paused(self.run, record.lane, self.lookout.moment(record.lane), hits)
+
+    def _is_copied(self, record: Record) -> bool:
+        if isinstance(record, (RunStarted, Vocabulary, Prefilled)):
+            return True
+        return not isinstance(record, RunFinished) and record.round < self._begins  # type: ignore[attr-defined]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.orders import LaneChoice
 from engine.debugger.breakpoints import Breakpoint
 from engine.debugger.history import History
 from engine.debugger.scene import Around
@@ -16,16 +15,15 @@ class Lookout:
     """Of one race or branch. Show it every record: it keeps the histories even while there are no breakpoints, since
     one that is set later counts its hits from the run's beginning."""
 
-    def __init__(self, breakpoints: Sequence[Breakpoint], lanes: Sequence[LaneChoice] = (),
+    def __init__(self, breakpoints: Sequence[Breakpoint], lanes: Sequence[str], *, plain: str | None = None,
                  plain_ids: Sequence[int] | None = None) -> None:
-        """``lanes``: of a race, whose first plain lane is what the others are compared with as it grows; otherwise they
-        are with ``plain_ids``. The ids that end a text are in the records."""
-        plain = next((choice.lane for choice in lanes if choice.settings.drafter.kind == "none"), None)
+        """``plain``: which of the lanes the others are compared with, as it grows; without one, with ``plain_ids``.
+        The ids that end a text are in the records."""
+        self._plain = plain
         self._growing: list[int] = []
         self.plain_ids = plain_ids if plain is None else self._growing
-        self._plain = plain
-        self._histories: dict[str, History] = {}
-        self._around: dict[str, Around] = {}
+        self._histories = {lane: History(lane) for lane in lanes}
+        self._around = {lane: Around(None if lane == plain else self.plain_ids) for lane in lanes}
         self.watch(breakpoints)
 
     def watch(self, breakpoints: Sequence[Breakpoint]) -> None:
@@ -35,13 +33,9 @@ class Lookout:
 
     def see(self, record: Record) -> tuple[str, ...]:
         """The ids of the breakpoints that stop at this record."""
-        lane = record.lane
-        history = self._histories.get(lane)
-        if history is None:
-            history = self._histories[lane] = History(lane)
-            self._around[lane] = Around(plain_ids=None if lane == self._plain else self.plain_ids)
+        history = self._histories[record.lane]
         history.append(record)
-        if lane == self._plain and isinstance(record, Committed):
+        if record.lane == self._plain and isinstance(record, Committed):
             self._growing += record.tokens
         if self._watcher is None:
             return ()
@@ -49,5 +43,4 @@ class Lookout:
 
     def moment(self, lane: str) -> int:
         """How many records of a lane there are."""
-        history = self._histories.get(lane)
-        return len(history.records) if history is not None else 0
+        return len(self._histories[lane])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -16,62 +17,25 @@ from app.orders import (
     Estimated,
     Failed,
     Idle,
-    LaneChoice,
     Load,
     Loaded,
     ModelChoice,
     Pause,
     Paused,
     Quit,
-    Race,
     StepRecord,
     StepRound,
     Stop,
 )
-from engine.records import Committed, Record, RunFinished, Totals
-from engine.settings import DrafterSettings, RunSettings
+from engine.records import Committed, RunFinished, Totals
 from tests.app.fake_workshop import FakeWorkshop
-
-LANES = tuple(LaneChoice(str(i), RunSettings(drafter=DrafterSettings(kind=kind)))
-              for i, kind in enumerate(("none", "ngram")))
-Started = tuple[EngineThread, Outbox]
-
-
-def race(run: str = "r1", **options: object) -> Race:
-    return Race(run, ModelChoice(), LANES, "prompt", True, **options)  # type: ignore[arg-type]
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 5.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.002)
-
-
-def records(outbox: Outbox) -> list[Record]:
-    return [item for item in list(outbox) if isinstance(item, Record)]
-
-
-def reports(outbox: Outbox, kind: type) -> list[object]:
-    return [item for item in list(outbox) if isinstance(item, kind)]
+from tests.app.on_thread import LANES, Started, race, records, reports, started, wait_for
 
 
 @pytest.fixture
 def start() -> Iterator[Callable[[FakeWorkshop], Started]]:
-    threads: list[EngineThread] = []
-
-    def make(workshop: FakeWorkshop) -> Started:
-        outbox: Outbox = deque()
-        thread = EngineThread(lambda: workshop, outbox)
-        thread.start()
-        threads.append(thread)
-        return thread, outbox
-
-    yield make
-    for thread in threads:
-        thread.send(Quit())
-        thread.send(Quit())  # twice is the same as once
-        assert thread.join(5.0)
+    with ExitStack() as stack:
+        yield lambda workshop: stack.enter_context(started(lambda: workshop))
 
 
 def test_a_race_runs_to_its_end(start: Callable[[FakeWorkshop], Started]) -> None:

@@ -36,7 +36,7 @@ from app.workshop import EngineWorkshop
 from engine import trace
 from engine.records import Committed, Drafted, Judged, Record, RunFinished, Verified
 from engine.settings import DrafterSettings, RunSettings
-from tests.app.test_engine_thread import records, reports, wait_for
+from tests.app.on_thread import records, reports, wait_for
 from tests.engine import tiny
 from tests.widgets import fake_run
 
