@@ -11,10 +11,13 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from app.engine_thread import EngineThread, Outbox
 from app.orders import (
+    Branch,
+    Branched,
     Continue,
     Ended,
     Estimate,
@@ -27,17 +30,25 @@ from app.orders import (
     Paused,
     Quit,
     Race,
+    Rows,
+    RowsFailed,
+    RowsFound,
     StepRecord,
     StepRound,
     Stop,
+    Watch,
 )
 from app.torch_import import import_gently
 from app.workshop import EngineWorkshop
 from engine import trace
-from engine.records import Committed, Drafted, Judged, Record, RunFinished, Verified
+from engine.debugger.breakpoints import Breakpoint
+from engine.debugger.conditions import AnyRejection
+from engine.debugger.what_if import AnyChange, NoChange, OtherSettings
+from engine.records import Committed, Drafted, Judged, Record, RunFinished, RunStarted, Verified
 from engine.settings import DrafterSettings, RunSettings
 from tests.app.on_thread import records, reports, wait_for
 from tests.engine import tiny
+from tests.engine.branching import same
 from tests.widgets import fake_run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -130,6 +141,109 @@ def test_a_lane_whose_model_is_not_there_leaves_the_others_going(
     assert reasons == {"0": "length", "1": "error", "2": "length"}
     failed = next(r for r in records(outbox) if isinstance(r, RunFinished) and r.lane == "1")
     assert "nothing" in failed.message
+
+
+def whole(thread: EngineThread, outbox: Outbox, order: Race) -> dict[str, list[Record]]:
+    """A run to its end, by lane."""
+    thread.send(order)
+    wait_for(lambda: Ended(order.run) in outbox, 60)
+    mine = [record for record in records(outbox) if record.run == order.run]
+    return {lane: [record for record in mine if record.lane == lane] for lane in {r.lane for r in mine}}
+
+
+def branch(model: ModelChoice, original: list[Record], change: AnyChange, lane: str = "b") -> Branch:
+    return Branch(original[0].run, lane, "what if", model, tuple(original), change)
+
+
+@pytest.mark.parametrize("kind", ["none", "ngram", "layer-skip", "model"])
+def test_a_branch_with_no_change_repeats_its_original(
+        kind: str, engine: tuple[EngineThread, Outbox], model: ModelChoice) -> None:
+    thread, outbox = engine
+    drafter = DrafterSettings(kind=kind, model=model.source if kind == "model" else "")  # type: ignore[arg-type]
+    original = whole(thread, outbox, race(model, drafter))["1"]
+    for number in (0, 3):
+        thread.send(branch(model, original, NoChange(round=number), f"b{number}"))
+        wait_for(lambda number=number: Branched("r1", f"b{number}") in outbox, 30)
+        same(records(outbox, f"b{number}"), original)
+
+
+def test_in_the_middle_of_a_race_nothing_of_it_changes(
+        engine: tuple[EngineThread, Outbox], model: ModelChoice) -> None:
+    """What is branched and asked for while it waits leaves no trace in a race."""
+    thread, outbox = engine
+    drafters = DrafterSettings(kind="layer-skip", gamma=3), DrafterSettings(kind="model", model=model.source, gamma=2)
+    alone = whole(thread, outbox, race(model, *drafters))
+    thread.send(race(model, *drafters, run="r2", start="round"))
+    wait_for(lambda: any(isinstance(item, Paused) and item.run == "r2" for item in list(outbox)), 60)
+    for lane in ("1", "2", "1", "2"):
+        count = len(reports(outbox, Paused))
+        thread.send(StepRound(lane))
+        wait_for(lambda count=count: len(reports(outbox, Paused)) > count, 30)
+    now = {lane: [r for r in records(outbox, lane) if r.run == "r2"] for lane in ("1", "2")}
+    for lane, original in now.items():
+        thread.send(branch(model, original, NoChange(round=1), f"{lane}.1"))
+        wait_for(lambda lane=lane: Branched("r2", f"{lane}.1") in outbox, 30)
+        same(records(outbox, f"{lane}.1"), alone[lane])
+        thread.send(Rows("r2", model, tuple(original), 1, 0))
+    wait_for(lambda: len(reports(outbox, RowsFound)) == 2, 30)
+    for found in reports(outbox, RowsFound):
+        assert isinstance(found, RowsFound)
+        verified = next(r for r in now[found.lane] if isinstance(r, Verified) and r.round == 1)
+        assert [found.row.p[token] for token in verified.rows[0].ids] == pytest.approx(list(verified.rows[0].p))
+        assert len(found.row.texts) == len(found.row.p)
+    thread.send(Continue())
+    wait_for(lambda: Ended("r2") in outbox, 30)
+    for lane, original in alone.items():
+        same([r for r in records(outbox, lane) if r.run == "r2"], original)
+
+
+def test_a_breakpoint_stops_a_real_run(engine: tuple[EngineThread, Outbox], model: ModelChoice) -> None:
+    thread, outbox = engine
+    thread.send(Watch((Breakpoint(id="b", condition=AnyRejection()),)))
+    thread.send(race(model, DrafterSettings(kind="layer-skip", gamma=3)))
+    wait_for(lambda: reports(outbox, Paused) or reports(outbox, Ended), 60)
+    paused = outbox[-1]
+    judged = outbox[-2]
+    assert isinstance(judged, Judged)
+    assert not judged.accepted
+    assert paused == Paused("r1", "1", len(records(outbox, "1")), ("b",))
+    assert all(r.accepted for r in records(outbox)[:-1] if isinstance(r, Judged))
+
+
+def test_a_branch_with_another_drafter_loads_it(
+        engine: tuple[EngineThread, Outbox], model: ModelChoice, tmp_path: Path) -> None:
+    thread, outbox = engine
+    original = whole(thread, outbox, race(model, DrafterSettings(kind="ngram")))["1"]
+    started = next(r for r in original if isinstance(r, RunStarted))
+
+    def drafting(source: str) -> OtherSettings:
+        settings = msgspec.structs.replace(started.settings, drafter=DrafterSettings(kind="model", model=source))
+        return OtherSettings(round=2, settings=settings)
+
+    thread.send(branch(model, original, drafting(model.source)))
+    wait_for(lambda: Branched("r1", "b") in outbox, 30)
+    thread.send(branch(model, original, drafting(str(tmp_path / "nothing")), "c"))
+    wait_for(lambda: len(reports(outbox, Branched)) == 2, 30)
+    failed = reports(outbox, Branched)[-1]
+    assert isinstance(failed, Branched)
+    assert "draft model" in failed.sentence
+    assert "nothing" in failed.sentence
+    texts = {r.lane: r.text for r in records(outbox) if isinstance(r, RunFinished)}
+    assert texts["b"] == texts["1"]
+
+
+def test_another_target_is_refused_in_words(
+        engine: tuple[EngineThread, Outbox], model: ModelChoice, tmp_path: Path) -> None:
+    thread, outbox = engine
+    original = whole(thread, outbox, race(model, DrafterSettings(kind="ngram")))["1"]
+    tiny.save_tiny(tmp_path, "gpt2")
+    other = ModelChoice(source=str(tmp_path), dtype="float32", device="cpu")
+    thread.send(branch(other, original, NoChange(round=1)))
+    thread.send(Rows("r1", other, tuple(original), 1, 0))
+    wait_for(lambda: reports(outbox, RowsFailed), 30)
+    for failed in (*reports(outbox, Branched), *reports(outbox, RowsFailed)):
+        assert isinstance(failed, (Branched, RowsFailed))
+        assert "This recording was made with" in failed.sentence
 
 
 @pytest.mark.parametrize(("choice", "said"), [
