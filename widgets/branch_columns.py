@@ -38,14 +38,14 @@ class Columns:
         self._widths[side].extend(widths)
 
     def wrap(self, first: int) -> None:
-        """Lay out anew from the line that holds column ``first``, before which nothing has changed. At ten thousand
-        columns this takes a millisecond or two from the start, mostly far less."""
+        """Lay out anew where column ``first`` and those behind it have changed: from the line before it, which may have
+        room for it now. Ten thousand columns take a millisecond or two from the start, mostly far less."""
         count = len(self)
         widths = np.full(count, self.least)
         for side in self._widths:
             np.maximum(widths[: len(side)], np.array(side), out=widths[: len(side)])
         self._edges = np.concatenate(([0.0], np.cumsum(np.minimum(widths, self.room))))
-        del self._starts[max(1, bisect_right(self._starts, min(first, count - 1))):]
+        del self._starts[max(1, bisect_right(self._starts, min(first, count) - 1)):]
         start = self._starts[-1]
         while (end := self._fit(start)) < count:
             start = max(end, start + 1)

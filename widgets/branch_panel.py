@@ -135,11 +135,12 @@ class BranchPanel(QFrame):
         self.close_button.setVisible(branch is not None)
         self.badge.setVisible(origin is not None and not origin.lossless)
         if cost is None or original is None or branch is None or origin is None:
-            self._say("Branch" if branch is None else branch.title)
+            self._title = "Branch" if branch is None else branch.title, ""
             self.hint.setText(HINT if branch is None else RESTORING if started is None else LOST)
+            self._make_room()
             return
         change = origin.change[:1].upper() + origin.change[1:] if origin.change else "Nothing changed"
-        self._say(change, f"from round {origin.round + 1:,} on")
+        self._title = change, f"from round {origin.round + 1:,} on"
         for name, lane in zip(self.names, (original, branch), strict=True):
             name.show_lane(self.theme, lane)
         failed = branch.finished is not None and branch.finished.reason == "error"
@@ -151,10 +152,6 @@ class BranchPanel(QFrame):
         for figure, (of, _) in zip(self.figures, _FIGURES, strict=True):
             shown = of(cost)
             figure.set(shown.value, shown.tooltip, shown.tone, shown.unit)
-        self._make_room()
-
-    def _say(self, title: str, remark: str = "") -> None:
-        self._title = title, remark
         self._make_room()
 
     def _on_close(self) -> None:

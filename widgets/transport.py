@@ -5,7 +5,7 @@ The buttons are actions of whoever made them; here they only get their places, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QActionGroup, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPen, QWheelEvent
@@ -31,6 +31,8 @@ GROUPS: tuple[tuple[tuple[str, str], ...], ...] = (
 )
 """Names of actions, each with its icon, in the order of the row: the past on the left, mirrored on the right."""
 NAMES = tuple(name for group in GROUPS for name, _ in group)
+HEIGHT = 32
+"""Pixels at scale 1."""
 SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 
@@ -82,6 +84,7 @@ class Transport(QWidget):
             if name in self._undressed:
                 button.defaultAction().setIcon(theme.icon(icons[name]))
             button.setIconSize(QSize(theme.px(16), theme.px(16)))
+            button.setFixedHeight(theme.px(HEIGHT))
         self.speed.set_theme(theme)
 
     def show_speed(self, speed: float) -> None:
@@ -119,13 +122,9 @@ class SpeedButton(QToolButton):
         self.theme = theme
         self.setFont(theme.font("body"))
         self.menu().setFont(theme.font("body"))
-        widest = max((QFontMetrics(self.font()).horizontalAdvance(spelled(s)) for s in self._shown()), default=0)
-        self.setFixedWidth(widest + theme.px(38))
+        widest = max(QFontMetrics(self.font()).horizontalAdvance(spelled(s)) for s in (*self.speeds, self.value))
+        self.setFixedSize(widest + theme.px(38), theme.px(HEIGHT))
         self.update()
-
-    def _shown(self) -> Iterator[float]:
-        yield from self.speeds
-        yield self.value
 
     def show_speed(self, speed: float) -> None:
         self.value = speed
