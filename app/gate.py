@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from app.orders import Continue, GateOrder, Pause, StepRecord, StepRound
@@ -16,11 +17,11 @@ _SILENT = (RunStarted, Vocabulary)
 class Gate:
     """Pure state, no waiting: whoever feeds records asks :attr:`is_open` before each one and tells :meth:`passed`."""
 
-    def __init__(self, mode: Mode = "pause") -> None:
+    def __init__(self, mode: Mode = "pause", lanes: Iterable[str] = ()) -> None:
         self.mode: Mode = mode
         self._lane = ""
         """The only one whose records end the step; "": any."""
-        self._finished: set[str] = set()
+        self._unfinished = set(lanes)
 
     def take(self, order: GateOrder) -> None:
         self._lane = order.lane if isinstance(order, (StepRecord, StepRound)) else ""
@@ -33,13 +34,13 @@ class Gate:
                 self.mode = "record"
             case StepRound():
                 self.mode = "round"
-        if self._lane in self._finished:
+        if self._lane and self._lane not in self._unfinished:
             self.mode = "pause"  # no such step can come
 
     def passed(self, record: Record) -> None:
         """A record went through: a step that this completes shuts the gate."""
         if isinstance(record, RunFinished):
-            self._finished.add(record.lane)
+            self._unfinished.discard(record.lane)
         if self._lane and record.lane != self._lane:
             return
         ends_record = self.mode == "record" and not isinstance(record, _SILENT)

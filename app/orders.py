@@ -78,7 +78,7 @@ class Pause:
 
 @dataclass(frozen=True)
 class StepRecord:
-    """One record, of any lane or of one; the others go on meanwhile. Over at once when that lane has finished."""
+    """One record, of any lane or of one; the others go on meanwhile. Over at once when no such lane is running."""
 
     lane: str = ""
 

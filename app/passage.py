@@ -36,7 +36,6 @@ class Passage:
     def __init__(self, order: Race | Branch, breakpoints: Sequence[Breakpoint], around: Passage | None = None) -> None:
         """``around``: the race that waits for a branch."""
         self.run = order.run
-        self.gate = Gate(order.start)
         if isinstance(order, Race):
             self.branch = ""
             """Its lane; "" for a race."""
@@ -50,6 +49,7 @@ class Passage:
             lanes = [order.lane]
             known = order.plain_ids if order.plain_ids is not None or around is None else around.lookout.plain_ids
             self.lookout = Lookout(breakpoints, lanes, plain_ids=known)
+        self.gate = Gate(order.start, lanes)
         self.unfinished = Unfinished(order.run, lanes)
 
     def passed(self, record: Record) -> Paused | None:

@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from app.engine_thread import EngineThread, Outbox, Workshop
-from app.orders import LaneChoice, ModelChoice, Quit, Race
-from engine.records import Record
+from app.orders import Branch, LaneChoice, Loaded, Loading, ModelChoice, Paused, Quit, Race, Rows, StepRound
+from engine.debugger.what_if import NoChange
+from engine.records import Record, RunFinished
 from engine.settings import DrafterSettings, RunSettings
+from tests.widgets import fake_run
 
 LANES = tuple(LaneChoice(str(i), RunSettings(drafter=DrafterSettings(kind=kind)))
               for i, kind in enumerate(("none", "ngram")))
 Started = tuple[EngineThread, Outbox]
+RECORDED = tuple(fake_run.lane_records(fake_run.LOOKUP, run="trace", limit=40))
 
 
 def race(run: str = "r1", **options: object) -> Race:
@@ -47,3 +50,31 @@ def started(make_workshop: Callable[[], Workshop], seconds: float = 5.0) -> Iter
         thread.send(Quit())
         thread.send(Quit())  # twice is the same as once
         assert thread.join(seconds)
+
+
+def branch(original: tuple[Record, ...] = RECORDED, lane: str = "1.1", round: int = 2, **options: object) -> Branch:
+    return Branch(original[0].run, lane, f"what if {lane}", ModelChoice(), original,
+                  NoChange(round=round), **options)  # type: ignore[arg-type]
+
+
+def rows(original: tuple[Record, ...] = RECORDED, round: int = 1, index: int = 0) -> Rows:
+    return Rows(original[0].run, ModelChoice(), original, round, index)
+
+
+def endings(outbox: Outbox, lane: str) -> list[str]:
+    return [r.reason for r in records(outbox, lane) if isinstance(r, RunFinished)]
+
+
+def reported(outbox: Outbox) -> list[object]:
+    return [item for item in list(outbox) if not isinstance(item, (Record, Loading, Loaded))]
+
+
+def paused_race(thread_and_outbox: Started, rounds: int = 4) -> tuple[Record, ...]:
+    """A race that waits, and all records of its drafting lane."""
+    thread, outbox = thread_and_outbox
+    thread.send(race(start="round"))
+    wait_for(lambda: reports(outbox, Paused))
+    for number in range(2, rounds + 1):
+        thread.send(StepRound("1"))
+        wait_for(lambda number=number: len(reports(outbox, Paused)) == number)
+    return tuple(records(outbox, "1"))

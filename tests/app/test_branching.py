@@ -1,4 +1,4 @@
-"""Branches and whole rows on the engine thread: on their own, and in the middle of a race that waits."""
+"""Branches on the engine thread: on their own, and in the middle of a race that waits."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.engine_thread import Outbox
 from app.orders import (
-    Branch,
     Branched,
     Continue,
     Ended,
@@ -24,10 +22,7 @@ from app.orders import (
     ModelChoice,
     Pause,
     Paused,
-    Race,
-    Rows,
     RowsFailed,
-    RowsFound,
     Rules,
     StepRecord,
     StepRound,
@@ -39,41 +34,23 @@ from app.orders import (
 from app.trials import RIGHT
 from engine.debugger.breakpoints import Breakpoint
 from engine.debugger.conditions import AnyRejection
-from engine.debugger.what_if import NoChange
 from engine.records import Committed, Drafted, Judged, Record, RunFinished, Totals
 from tests.app.fake_workshop import FakeWorkshop
-from tests.app.on_thread import LANES, Started, race, records, reports, started, wait_for
-from tests.widgets import fake_run
-
-RECORDED = tuple(fake_run.lane_records(fake_run.LOOKUP, run="trace", limit=40))
-
-
-def branch(original: tuple[Record, ...] = RECORDED, lane: str = "1.1", round: int = 2, **options: object) -> Branch:
-    return Branch(original[0].run, lane, f"what if {lane}", ModelChoice(), original,
-                  NoChange(round=round), **options)  # type: ignore[arg-type]
-
-
-def rows(original: tuple[Record, ...] = RECORDED, round: int = 1, index: int = 0) -> Rows:
-    return Rows(original[0].run, ModelChoice(), original, round, index)
-
-
-def endings(outbox: Outbox, lane: str) -> list[str]:
-    return [r.reason for r in records(outbox, lane) if isinstance(r, RunFinished)]
-
-
-def reported(outbox: Outbox) -> list[object]:
-    return [item for item in list(outbox) if not isinstance(item, (Record, Loading, Loaded))]
-
-
-def paused_race(thread_and_outbox: Started, rounds: int = 4) -> tuple[Record, ...]:
-    """A race that waits, and all records of its drafting lane."""
-    thread, outbox = thread_and_outbox
-    thread.send(race(start="round"))
-    wait_for(lambda: reports(outbox, Paused))
-    for number in range(2, rounds + 1):
-        thread.send(StepRound("1"))
-        wait_for(lambda number=number: len(reports(outbox, Paused)) == number)
-    return tuple(records(outbox, "1"))
+from tests.app.on_thread import (
+    LANES,
+    RECORDED,
+    Started,
+    branch,
+    endings,
+    paused_race,
+    race,
+    records,
+    reported,
+    reports,
+    rows,
+    started,
+    wait_for,
+)
 
 
 @pytest.fixture
@@ -179,6 +156,10 @@ def test_pause_and_stop_are_for_the_branch(paced: Started) -> None:
     assert (ending.reason, ending.totals) == ("stopped", totals)
     wait_for(lambda: outbox[-1] == Paused("r1"))
     thread.send(Stop("1.1"))  # too late, and not for the race
+    thread.send(StepRound("1.1"))
+    stands_at, count = len(records(outbox)), len(reports(outbox, Paused))
+    wait_for(lambda: len(reports(outbox, Paused)) > count)
+    assert len(records(outbox)) == stands_at
     thread.send(StepRecord())
     wait_for(lambda: isinstance(outbox[-1], Paused) and outbox[-1].lane)
     thread.send(Stop())
@@ -291,64 +272,6 @@ def test_a_breakpoint_stops_the_branch_in_its_own_rounds(quick: Started) -> None
     thread.send(Watch(()))
     thread.send(Continue())
     wait_for(lambda: reports(outbox, Branched))
-
-
-# Whole rows
-
-
-def test_rows_on_their_own_in_a_race_and_in_a_branch(quick: Started) -> None:
-    thread, outbox = quick
-    thread.send(rows())
-    wait_for(lambda: reports(outbox, RowsFound))
-    original = paused_race(quick)
-    count = len(outbox)
-    thread.send(rows(original))
-    wait_for(lambda: len(reports(outbox, RowsFound)) == 2)
-    thread.send(branch(original, start="round"))
-    wait_for(lambda: isinstance(outbox[-1], Paused) and outbox[-1].lane == "1.1")
-    thread.send(rows(tuple(records(outbox, "1.1")), round=2, index=1))
-    wait_for(lambda: len(reports(outbox, RowsFound)) == 3)
-    found = reports(outbox, RowsFound)
-    assert [(one.run, one.lane, one.row.round, one.row.index) for one in found] == [  # type: ignore[attr-defined]
-        ("trace", "ngram", 1, 0), ("r1", "1", 1, 0), ("r1", "1.1", 2, 1)]
-    assert isinstance(list(outbox)[count], RowsFound)  # and the race didn't move
-    assert not reports(outbox, Ended)
-
-
-def test_rows_do_not_hold_a_race_up(paced: Started) -> None:
-    thread, outbox = paced
-    thread.send(race())
-    wait_for(lambda: sum(isinstance(r, Committed) for r in records(outbox, "1")) > 3)
-    thread.send(rows(tuple(records(outbox, "1"))))
-    wait_for(lambda: reports(outbox, RowsFound))
-    before = len(records(outbox))
-    wait_for(lambda: len(records(outbox)) > before)
-    assert not reports(outbox, Paused)
-
-
-def test_rows_that_cannot_be_had_are_a_sentence(quick: Started) -> None:
-    thread, outbox = quick
-    thread.send(rows(round=99, index=3))
-    wait_for(lambda: reports(outbox, RowsFailed))
-    failed, = reports(outbox, RowsFailed)
-    assert isinstance(failed, RowsFailed)
-    assert "Round 100" in failed.sentence
-    assert (failed.run, failed.lane, failed.round, failed.index) == ("trace", "ngram", 99, 3)
-    thread.send(Rows("trace", ModelChoice(), (), 0, 0))
-    wait_for(lambda: len(reports(outbox, RowsFailed)) == 2)
-
-
-@pytest.mark.parametrize("order", [Stop(), race("r2"), Load(ModelChoice())])
-def test_rows_can_be_called_off(order: Stop | Race | Load) -> None:
-    with started(lambda: FakeWorkshop(endless_restore=True)) as both:
-        thread, outbox = both
-        thread.send(rows(paused_race(both)))
-        time.sleep(0.02)
-        assert not reports(outbox, RowsFailed)
-        thread.send(order)
-        wait_for(lambda: reports(outbox, Ended))
-        assert reports(outbox, RowsFailed) == [RowsFailed("r1", lane="1", round=1)]
-        assert reports(outbox, Ended)[0] == Ended("r1", stopped=True)
 
 
 # Examinations

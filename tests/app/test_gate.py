@@ -69,12 +69,13 @@ def test_pause_in_the_middle_of_a_round_and_on() -> None:
 
 
 RACE = fake_run.race([fake_run.PLAIN, fake_run.LOOKUP], limit=20)
+LANES = ("plain", "ngram")
 
 
 def test_a_step_of_one_lane_lets_the_others_go_on() -> None:
     """Every step ends behind a record of that lane, and together they let everything through in order."""
     for order, ends in ((StepRecord("ngram"), Record), (StepRound("ngram"), (Committed, RunFinished))):
-        gate, rest, others = Gate(), list(RACE), 0
+        gate, rest, others = Gate(lanes=LANES), list(RACE), 0
         while any(record.lane == "ngram" for record in rest):
             gate.take(order)
             passed = pass_through(gate, rest)
@@ -88,11 +89,11 @@ def test_a_step_of_one_lane_lets_the_others_go_on() -> None:
         assert others
 
 
-def test_no_step_of_a_lane_that_has_finished() -> None:
-    gate = Gate("run")
+def test_no_step_of_a_lane_that_has_finished_or_is_not_there() -> None:
+    gate = Gate("run", LANES)
     for record in RACE:
         gate.passed(record)
-    for order in (StepRecord("ngram"), StepRound("ngram")):
+    for order in (StepRecord("ngram"), StepRound("ngram"), StepRecord("a branch's")):
         gate.take(order)
         assert not gate.is_open
     gate.take(StepRecord())
@@ -103,7 +104,7 @@ def test_no_step_of_a_lane_that_has_finished() -> None:
 
 
 def test_a_step_that_another_order_takes_back_is_forgotten() -> None:
-    gate = Gate()
+    gate = Gate(lanes=LANES)
     gate.take(StepRecord("ngram"))
     gate.take(StepRecord())
     assert len(pass_through(gate, [record for record in RACE if record.lane == "plain"])) <= 3
