@@ -179,7 +179,8 @@ def _window_parser() -> argparse.ArgumentParser:
     parser.add_argument("--drafter", metavar="D", type=_text, nargs="+", action="extend", default=None,
                         help="ngram, layer-skip or model:ID; one lane each")
     parser.add_argument("--prompt", metavar="TEXT", type=_text, default=None, help="start with this prompt at once")
-    parser.add_argument("--trace", metavar="FILE", type=_text, default=None, help="play a recorded race")
+    parser.add_argument("--trace", metavar="FILE", type=_text, default=None,
+                        help="play a recording, or another program's file (see convert --list)")
     parser.add_argument("--perspective", choices=("race", "debug", "lab", "learn"), default=None)
     parser.add_argument("--theme", choices=("dark", "light"), default=None)
     parser.add_argument("--screenshot", metavar="FILE", type=_text, default=None,
@@ -203,10 +204,10 @@ def _command_parser(name: str) -> argparse.ArgumentParser:
         return parser
     if name == "record":
         parser.add_argument("--out", metavar="FILE", type=_text, required=True,
-                            help="the trace to write (.spectrace, or .spectrace.gz)")
+                            help="the trace to write (.spectrace; .spectrace.zst or .gz compresses it)")
     if name == "compare":
         parser.add_argument("--out", metavar="FILE", type=_text, default=None,
-                            help="write the race to a trace as well (.spectrace, or .spectrace.gz)")
+                            help="write the race to a trace as well (.spectrace; .spectrace.zst or .gz compresses it)")
     add_run_options(parser, many_drafters=name == "compare")
     return parser
 

@@ -38,7 +38,11 @@ def test_a_suffix_that_is_there_is_not_doubled(tmp_path: Path) -> None:
     named = tmp_path / "run.spectrace.zst"
     assert export(named, records, "spectrace") == f"The run is in {named}."
     export(tmp_path / "run.json", records, "perfetto")
-    assert {path.name for path in tmp_path.iterdir()} == {"run.spectrace.zst", "run.json"}
+    export(tmp_path / "Race.Trace.JSON", records, "parquet")  # the dialog's first name, then another format
+    export(tmp_path / "told.csv", records)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "run.spectrace.zst", "run.json", "Race.rounds.parquet", "Race.positions.parquet", "told.rounds.csv",
+        "told.positions.csv"}
     assert next(open_records(named)).run == records[0].run
 
 
@@ -57,7 +61,7 @@ def test_what_can_not_be_written_is_one_sentence(tmp_path: Path) -> None:
     for path, records, name in ((tmp_path / "no" / "folder.csv", formats_data.records(), "csv"),
                                 (tmp_path / "times.json", dump, "perfetto"),
                                 (tmp_path / "ids.specspecs", dump, "specspecs"), (tmp_path / "x", dump, "nothing"),
-                                (Path("/proc/x"), dump, "spectrace")):
+                                (Path("/proc/x"), dump, "spectrace"), (tmp_path / "what", dump, "")):
         with pytest.raises(SpecScopeError) as raised:
             export(path, records, name)
         assert "\n" not in str(raised.value)
