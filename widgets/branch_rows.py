@@ -25,6 +25,8 @@ from widgets.protocols import CellView, ThemeView
 NAMES = ("original", "branch")
 LONGEST = 20
 """Characters of a token's label, at most; longer ones end in an ellipsis and stand whole in the tooltip."""
+TOLD = 200
+"""Characters of it there."""
 END = "end"
 GAP = 13
 """Between a pair of rows and the next."""
@@ -322,7 +324,8 @@ def explain(comparison: Comparison, index: int) -> str:
     for name, side in zip(NAMES, comparison.sides, strict=True):
         cell = side.cell(index)
         if cell is not None:
-            told.append(f"{name}: “{cell.label}”, {WORDS[cell.kind]}, round {cell.round + 1:,}")
+            label = cell.label if len(cell.label) <= TOLD else cell.label[:TOLD] + "…"
+            told.append(f"{name}: “{label}”, {WORDS[cell.kind]}, round {cell.round + 1:,}")
         else:
             told.append(f"{name}: {'ended before' if side.over else 'not there yet'}")
     return "\n".join(told)
