@@ -20,13 +20,6 @@ class Coming:
 
 
 COMING = {
-    "debug": Coming(
-        "Debug", "bug", "Stop inside a round, go back, and ask what would have happened.",
-        ("p, q and the residual of any position, with the draw that decided",
-         "breakpoints: any rejection, low overlap, a certain token",
-         "what-if: another draw, another γ, a branch beside the original"),
-        ("step by record and by round, in Race", "hover a token for its p, q, overlap and draw",
-         "every number of a run in its recording (Save recording)")),
     "learn": Coming(
         "Learn", "learn", "Understand speculative decoding, one small step at a time.",
         ("lessons that run on the real model", "a playground for two distributions",

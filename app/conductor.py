@@ -6,7 +6,7 @@ import datetime
 import itertools
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,6 +17,8 @@ from app.engine_thread import EngineThread, Outbox, Workshop
 from app.frames import Frames
 from app.mishaps import details_of, explain
 from app.orders import (
+    Branch,
+    Branched,
     Catalogue,
     Continue,
     Ended,
@@ -25,25 +27,33 @@ from app.orders import (
     Examine,
     Examined,
     Failed,
-    GateOrder,
     Idle,
     Load,
     Loaded,
     Loading,
+    ModelChoice,
     Observed,
+    Order,
     Pause,
     Paused,
     Quit,
     Race,
     Report,
+    Rows,
+    RowsFailed,
+    RowsFound,
     StepRecord,
     StepRound,
     Stop,
     StopExamining,
+    Watch,
 )
-from app.player import Player
+from app.pace import in_order
+from app.playback import Grain, Playback
 from app.setup import Setup
 from app.store import LaneSpec, Store
+from engine.debugger.breakpoints import Breakpoint
+from engine.debugger.what_if import AnyChange
 from engine.records import Committed, Record, RunStarted
 
 FRAME_MS = 16
@@ -65,7 +75,8 @@ class Notice:
 
 
 class Conductor(QObject):
-    """Owns the engine thread, the player and the frame timer. Everything it says, it says on the window's thread."""
+    """Owns the engine thread, the recording that is read, and the frame timer. All it says, it says on the window's
+    thread. What has been recorded is gone through by the playback; only beyond it does the engine run."""
 
     changed = Signal()
     """The phase, the source or the loading progress: what buttons and labels depend on."""
@@ -76,18 +87,29 @@ class Conductor(QObject):
     estimated = Signal(object)
     found = Signal(object)
     """What an examination reports."""
+    hit = Signal(object)
+    """:class:`app.orders.Paused` with the breakpoints that stopped the engine."""
+    answered = Signal(object)
+    """Whole rows that were asked for, or why there are none; or the end of a branch."""
     frame = Signal()
     """Once a frame, after the records are in: repaint what is dirty."""
 
     def __init__(self, store: Store, make_workshop: Callable[[], Workshop], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.store = store
+        self.playback = Playback(store)
+        self.stop_between: Callable[[int, int], int | None] = lambda before, after: None
+        """Where a breakpoint stops the playback; the debugger's."""
         self.frames = Frames()
-        self.phase: Phase = "idle"
         self.loading: Loading | None = None
         self.recording: Path | None = None
-        """The file that plays; None: what is on screen was decoded here."""
-        self._player: Player | None = None
+        """The file on screen; None: what is on screen was decoded here."""
+        self._engine: Phase = "idle"
+        """What the engine is doing, or would be: a recording is over from its start."""
+        self._source: Iterator[Record] | None = None
+        """The file, as long as it isn't read to its end."""
+        self._branches: set[str] = set()
+        self._target: ModelChoice | None = None
         self._outbox: Outbox = deque()
         self._thread = EngineThread(make_workshop, self._outbox)
         self._thread_started = False
@@ -104,6 +126,15 @@ class Conductor(QObject):
     # --- what a person can do -----------------------------------------------------------------------------------------
 
     @property
+    def phase(self) -> Phase:
+        """As a person sees it: going through what is recorded counts as running, standing in it as paused."""
+        if self.playback.playing:
+            return "running"
+        if self.playback.behind:
+            return "paused"
+        return self._engine
+
+    @property
     def live(self) -> bool:
         return self.recording is None
 
@@ -111,37 +142,49 @@ class Conductor(QObject):
     def active(self) -> bool:
         return self.phase in ("preparing", "running", "paused")
 
+    @property
+    def decoding(self) -> bool:
+        """A race has the engine: an examination would hold it up."""
+        return self._engine in ("preparing", "running")
+
     def preload(self, setup: Setup, trust: bool = False) -> None:
         """Say what the models need, then have the target ready before anyone asks for it."""
         self.estimate(setup, trust)
-        self._order_engine(Load(setup.model(trust), setup.lanes()))
+        self._order(Load(setup.model(trust), setup.lanes()))
 
     def estimate(self, setup: Setup, trust: bool = False) -> None:
         order = Estimate(setup.model(trust), setup.lanes(), setup.prompt)
         if order != self._estimated:
             self._estimated = order
-            self._order_engine(order)
+            self._order(order)
 
     def race(self, setup: Setup, trust: bool = False, start: Literal["run", "record", "round"] = "run") -> None:
         """Begin a run, in place of whatever is on screen."""
         self._leave_current()
         self._run = f"{datetime.datetime.now():%Y%m%d-%H%M%S}-{next(self._numbers)}"
+        self._target = setup.model(trust)
         lanes = setup.lanes()
         self.estimate(setup, trust)
         self.store.begin(self._run, [
             LaneSpec(lane.lane, lane.settings.drafter.label, plain=lane.settings.drafter.kind == "none")
             for lane in lanes])
-        self._order_engine(Race(self._run, setup.model(trust), lanes, setup.prompt, setup.chat, start))
+        self._order(Race(self._run, self._target, lanes, setup.prompt, setup.chat, start))
         self.began.emit()
         self._enter("preparing")
 
     def play(self, path: Path) -> None:
         """Show a recording, in place of whatever is on screen."""
-        from engine import trace
+        from app.opening import open_records
 
-        self._play(trace.read(path), path)
+        try:
+            records = open_records(path)
+        except Exception as error:
+            self._leave_current()
+            self._fail_to_play(error)
+            return
+        self._play(iter(records), path)
 
-    def _play(self, records: Iterable[Record], path: Path) -> None:
+    def _play(self, records: Iterator[Record], path: Path) -> None:
         self._leave_current()
         source = iter(records)
         try:
@@ -153,56 +196,120 @@ class Conductor(QObject):
             self.noticed.emit(Notice(f"The recording {path.name} holds no records.", about="recording"))
             return
         self.recording = path
-        self._player = Player(itertools.chain(opening, source))
+        self._source = in_order(itertools.chain(opening, source))
         self._run = opening[0].run
+        self._engine = "over"
         self.store.begin(self._run, [
             LaneSpec(record.lane, record.title, record.about, plain=record.settings.drafter.kind == "none")
             for record in opening if isinstance(record, RunStarted)])
+        self.playback.open_end = True
+        self._read(time.perf_counter() + DRAIN_SECONDS)
+        self.playback.go(0)
+        self.playback.play()
         self.began.emit()
-        self._enter("running")
+        self.changed.emit()
 
     def replay(self) -> None:
-        if self.recording is not None:
-            self.play(self.recording)
+        """From the start again: what is recorded is at hand."""
+        self.playback.go(0)
+        self.playback.play()
+        self.changed.emit()
 
-    def gate(self, order: GateOrder) -> None:
-        """Pause, continue or step whatever is on screen."""
-        if self._player is not None:
-            self._player.take(order)
-        else:
-            self._order_engine(order)
-        # A live run is paused once the engine says so: records that are under way come before that.
-        if self.phase in ("running", "paused") and not (self.live and isinstance(order, Pause)):
-            self._enter("paused" if isinstance(order, Pause) else "running")
+    def play_backwards(self) -> None:
+        self._hold_engine()
+        self.playback.play(-1)
+        self.changed.emit()
 
     def pause(self) -> None:
-        self.gate(Pause())
+        if self.playback.playing:
+            self.playback.stand()
+            self.changed.emit()
+        else:
+            self._order(Pause())  # a live run is paused once the engine says so: records under way come before that
 
     def proceed(self) -> None:
-        self.gate(Continue())
+        """On from where the cursor is; beyond the end the engine runs."""
+        if self.playback.behind:
+            self.playback.play()
+            self.changed.emit()
+        elif self._engine == "paused":
+            self._order(Continue())
+            self._enter("running")
 
-    def step_record(self) -> None:
-        self.gate(StepRecord())
+    def go(self, serial: int) -> None:
+        """To a record; the end is now."""
+        self.playback.stand()
+        if serial < len(self.store.records()) - 1:
+            self._hold_engine()
+        self.playback.go(serial)
+        self.changed.emit()
 
-    def step_round(self) -> None:
-        self.gate(StepRound())
+    def step(self, grain: Grain, lane: str = "") -> None:
+        """Forwards, of any lane or of one. Past the end of what is recorded the engine runs."""
+        self.playback.stand()
+        if self.playback.behind and self.playback.step(grain, 1, lane):
+            self.changed.emit()
+            return
+        self.playback.go(len(self.store.records()) - 1)
+        if self._engine in ("paused", "running"):
+            self._order(StepRecord(lane) if grain == "record" else StepRound(lane))
+            self._enter("running")
+        self.changed.emit()
+
+    def step_back(self, grain: Grain, lane: str = "") -> None:
+        self.playback.stand()
+        self._hold_engine()
+        self.playback.step(grain, -1, lane)
+        self.changed.emit()
 
     def stop(self) -> None:
-        if self._player is not None:
-            self._end_player()
-        else:
-            self._order_engine(Stop())
+        """End the run; a recording stands where it is."""
+        if self.playback.playing:
+            self.playback.stand()
+            self.changed.emit()
+        if self._engine in ("preparing", "running", "paused"):
+            self._order(Stop())
 
     def cancel_loading(self) -> None:
-        self._order_engine(Stop())
-
-    @property
-    def decoding(self) -> bool:
-        """A race has the engine: an examination would hold it up."""
-        return self.live and self.phase in ("preparing", "running")
+        self._order(Stop())
 
     def examine(self, order: Examine | StopExamining) -> None:
-        self._order_engine(order)
+        self._order(order)
+
+    # --- the debugger's questions -------------------------------------------------------------------------------------
+
+    def watch(self, breakpoints: tuple[Breakpoint, ...]) -> None:
+        if self._thread_started or any(one.enabled for one in breakpoints):
+            self._order(Watch(breakpoints))
+
+    def branch(self, original: str, change: AnyChange) -> str:
+        """What if? Another lane, from that change on; returns its id."""
+        lane = self.store.lane(original)
+        assert lane is not None
+        new = f"{original}.{next(self._numbers)}"
+        self._branches.add(new)
+        self._hold_engine()
+        self.playback.stand()
+        self.store.add_lane(LaneSpec(new, f"{lane.title}, branch", lane.about, plain=False, original=original))
+        self._order(Branch(self._run, new, f"{lane.title}, branch", self._target_of(original), tuple(lane.records),
+                           change))
+        self._enter("preparing")
+        return new
+
+    def ask_rows(self, lane: str, round: int, index: int) -> None:
+        """The whole p and q of a position: answered by :attr:`answered`."""
+        state = self.store.lane(lane)
+        if state is not None:
+            self._hold_engine()
+            self._order(Rows(self._run, self._target_of(lane), tuple(state.records), round, index))
+
+    def _target_of(self, lane: str) -> ModelChoice:
+        """What decodes this lane: of a recording, what it says itself."""
+        state = self.store.lane(lane)
+        if self._target is not None or state is None or state.started is None:
+            return self._target or ModelChoice()
+        info = state.started.target
+        return ModelChoice(source=info.source or "builtin", dtype=info.dtype, device="auto")
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
@@ -210,9 +317,7 @@ class Conductor(QObject):
         """First stage: nothing new starts and the engine is told. Safe to call again."""
         self._quitting = True
         self._timer.stop()
-        if self._player is not None:
-            self._player.close()
-            self._player = None
+        self._source = None
         if self._thread_started:
             self._thread.send(Quit())
 
@@ -224,38 +329,49 @@ class Conductor(QObject):
 
     def _tick(self) -> None:
         deadline = self.frames.began() + DRAIN_SECONDS
-        if self._player is not None:
-            self._feed(self._player, deadline)
+        if self._source is not None:
+            self._read(deadline)
         while self._outbox and time.perf_counter() < deadline:
             item = self._outbox.popleft()
             if isinstance(item, Record):
-                if not self.live:
-                    continue  # late ones; a recording of that very run may be on screen
-                self.store.append(item)
-                if item.run == self._run and self.phase in ("preparing", "paused"):
-                    self._enter("running")
+                self._take(item)
             else:
                 self._hear(item)
+        if self.playback.tick(self.stop_between):
+            self._at_stand()
         self.frame.emit()
         self.frames.ended()
 
-    def _feed(self, player: Player, deadline: float) -> None:
+    def _read(self, deadline: float) -> None:
+        """Of the recording, as much as the frame has time for."""
+        assert self._source is not None
         try:
-            for record in player.due():
+            for record in self._source:
                 self.store.append(record)
                 if time.perf_counter() >= deadline:
-                    break
+                    return
         except Exception as error:  # a damaged file: what came before it stays on screen
             self._fail_to_play(error)
-            self._end_player()
+        self._source = None
+        self.playback.open_end = False
+        self.changed.emit()
+
+    def _take(self, record: Record) -> None:
+        """A record of the engine's. Late ones are dropped, even while a recording of that very run is on screen."""
+        if not self.live and record.lane not in self._branches:
             return
-        if player.finished:
-            self._end_player()
-        elif not player.gate.is_open and self.phase == "running":
-            self._enter("paused")
+        if self.store.append(record) and self._engine in ("preparing", "paused"):
+            self._enter("running")
+
+    def _at_stand(self) -> None:
+        """The playback has come to the end of what is recorded, or to a breakpoint."""
+        if not self.playback.behind and self.live and self._engine == "paused":
+            self._order(Continue())
+            self._enter("running")
+        self.changed.emit()
 
     def _hear(self, report: Report) -> None:
-        if isinstance(report, (Paused, Ended)) and (report.run != self._run or not self.live):
+        if isinstance(report, (Paused, Ended, Branched, RowsFound, RowsFailed)) and report.run != self._run:
             return
         if isinstance(report, Failed) and report.run not in ("", self._run):
             return
@@ -271,9 +387,17 @@ class Conductor(QObject):
                 self.estimated.emit(report)
             case Paused():
                 self._enter("paused")
+                if report.hits:
+                    self.hit.emit(report)
             case Ended():
                 self.loading = None
                 self._enter("over")
+            case Branched() | RowsFound() | RowsFailed():
+                self.loading = None
+                if isinstance(report, Branched):
+                    self._enter("over")  # or paused: what it interrupted says so next
+                self.answered.emit(report)
+                self.changed.emit()
             case Failed():
                 self.loading = None
                 self.noticed.emit(Notice(report.sentence, report.details))
@@ -290,7 +414,7 @@ class Conductor(QObject):
 
     # --- helpers ------------------------------------------------------------------------------------------------------
 
-    def _order_engine(self, order: Load | Estimate | Race | Examine | StopExamining | GateOrder | Stop) -> None:
+    def _order(self, order: Order) -> None:
         if self._quitting:
             return
         if not self._thread_started:
@@ -298,24 +422,24 @@ class Conductor(QObject):
             self._thread.start()
         self._thread.send(order)
 
+    def _hold_engine(self) -> None:
+        """Who looks back wants no more records meanwhile."""
+        if self._engine == "running":
+            self._order(Pause())
+
     def _leave_current(self) -> None:
-        if self._player is not None:
-            self._player.close()
-            self._player = None
-        elif self.active:
-            self._thread.send(Stop())
+        if self._engine in ("preparing", "running", "paused"):
+            self._order(Stop())
+        self._source = None
+        self._branches = set()
+        self._target = None
+        self.playback.stand()
+        self.playback.open_end = False
         self.recording = None
         self._run = ""
 
-    def _end_player(self) -> None:
-        if self._player is not None:
-            self._player.close()
-            self._player = None
-        self._enter("over")
-
     def _enter(self, phase: Phase) -> None:
-        if phase != self.phase:
-            self.phase = phase
+        self._engine = phase
         self.changed.emit()
 
     def _fail_to_play(self, error: Exception) -> None:

@@ -10,7 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from app.lane_state import Cell, LaneSpec, LaneState, RoundSummary
+from app.pace import Pace
 from engine.debugger.history import Moment
 from engine.divergence import Divergence, first_divergence
 from engine.records import Record
@@ -57,6 +61,7 @@ class Store:
         self.revision = 0
         """Grows with every change of anything here."""
         self._records: list[Record] = []
+        self._pace = Pace()
         self._lanes: dict[str, LaneState] = {}
         self._selection: Selection | None = None
         self._cursor: int | None = None
@@ -67,6 +72,7 @@ class Store:
         """Forget everything and expect these lanes."""
         self.run = run
         self._records = []
+        self._pace = Pace()
         self._lanes = {}
         self._selection = None
         self._cursor = None
@@ -89,6 +95,7 @@ class Store:
         lane = self._lanes.get(record.lane) or self.add_lane(LaneSpec(record.lane, record.lane))
         lane.append(record, len(self._records))
         self._records.append(record)
+        self._pace.see(record)
         self.revision += 1
         return True
 
@@ -111,9 +118,14 @@ class Store:
         return state.records if state is not None else ()
 
     @property
+    def times(self) -> NDArray[np.float64]:
+        """Of each record: seconds on the lanes' clocks, when it is shown at the measured pace."""
+        return self._pace.times
+
+    @property
     def plain(self) -> LaneState | None:
         """The lane that speed-ups are measured against."""
-        return next((lane for lane in self._lanes.values() if lane.plain), None)
+        return next((lane for lane in self._lanes.values() if lane.plain and lane.original is None), None)
 
     def speedup(self, lane: str) -> float | None:
         """Plain decoding's decode seconds per token over this lane's, each over what it has committed so far."""

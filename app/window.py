@@ -10,7 +10,6 @@ from PySide6.QtCore import QByteArray, QSize, Qt
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
-    QFileDialog,
     QMainWindow,
     QMessageBox,
     QSplitter,
@@ -22,17 +21,19 @@ from PySide6.QtWidgets import (
 from app.actions import Actions
 from app.coming import COMING, ComingView
 from app.conductor import Conductor, Notice
+from app.debug_view import DebugView
+from app.debugger import Debugger
 from app.engine_thread import Workshop
+from app.foot_bar import FootBar
 from app.form import Form
 from app.lab_view import LabView
 from app.looks import window_sheet
-from app.mishaps import details_of, explain
 from app.notice_bar import NoticeBar
+from app.opening import Recent
 from app.orders import Estimated, Loaded
 from app.palette import Palette
+from app.playback import Grain
 from app.race_view import RaceView
-from app.results import as_text
-from app.screenshot import save_picture
 from app.settings import Settings
 from app.setup import Setup
 from app.shortcuts_dialog import ShortcutsDialog
@@ -40,14 +41,16 @@ from app.store import Store
 from app.theme import Theme
 from app.top_bar import PERSPECTIVES, TopBar
 from app.window_actions import declare
+from app.window_files import Files
 from engine import __version__
+from engine.debugger.breakpoints import load as breakpoints_of
+from engine.debugger.breakpoints import save as save_breakpoints
 from engine.records import RunStarted
 
 PRESENT_HEIGHT = 770
 """A window of this height shows an audience three lanes at scale 1; a higher one can show them larger."""
 SMALLEST = QSize(1180, 640)
 SAMPLED = "sampled: same distribution, not the same tokens"
-TRACES = "Recordings (*.spectrace *.spectrace.gz);;All files (*)"
 
 
 class Window(QMainWindow):
@@ -73,9 +76,13 @@ class Window(QMainWindow):
         self.form = Form(self.theme)
         self.race = RaceView(self.store, self.theme)
         self.lab = LabView(self.store, self.conductor, self.theme, lambda: (self.form.setup, self.form.trusted))
+        self.debugger = Debugger(self.store, self.conductor, self)
+        self.debug = DebugView(self.store, self.conductor, self.debugger, self.theme)
         self.notice = NoticeBar(self.theme)
+        self.files = Files(self, Recent(settings))
         self.actions_list = Actions(declare(self), self, lambda icon: self.theme.icon(icon))
         self.top_bar = TopBar(self.theme, self.actions_list)
+        self.foot = FootBar(self.store, self.conductor, self.debugger, self.theme, self.actions_list)
         self._coming = {name: ComingView(self.theme, coming) for name, coming in COMING.items()}
         self._build()
         self._connect()
@@ -97,13 +104,26 @@ class Window(QMainWindow):
         else:
             self._race("run")
 
-    def step(self, grain: Literal["record", "round"]) -> None:
-        if not self.conductor.active:
+    def step(self, grain: Grain) -> None:
+        """In Debug of its lane, else of any; where nothing is on its way, a run begins with it."""
+        if self.conductor.active:
+            if self.perspective == "debug":
+                self.debugger.step(grain)
+            else:
+                self.conductor.step(grain)
+        elif self.perspective != "debug" or not self.has_records:
             self._race(grain)
-        elif grain == "record":
-            self.conductor.step_record()
         else:
-            self.conductor.step_round()
+            self.say("This run has ended, and all of it is recorded. Step back with Shift, or press Run to decode.")
+
+    def step_back(self, grain: Grain) -> None:
+        if self.perspective == "debug":
+            self.debugger.step_back(grain)
+        else:
+            self.conductor.step_back(grain)
+
+    def say(self, sentence: str, details: str = "", bad: bool = False) -> None:
+        self.notice.show_notice(Notice(sentence, details, bad=bad))
 
     def _race(self, start: Literal["run", "record", "round"]) -> None:
         if problem := self.form.problem:
@@ -124,45 +144,18 @@ class Window(QMainWindow):
     def play(self, path: Path) -> None:
         self.conductor.play(path)
 
-    def choose_recording(self) -> None:
-        chosen, _ = QFileDialog.getOpenFileName(self, "Open a recording", "", TRACES)
-        if chosen:
-            self.play(Path(chosen))
-
-    def save_recording(self) -> None:
-        chosen, _ = QFileDialog.getSaveFileName(self, "Save the recording", "race.spectrace.gz", TRACES)
-        if chosen:
-            self.write_recording(Path(chosen))
-
-    def write_recording(self, path: Path) -> None:
-        from engine import trace
-
-        try:
-            with trace.Writer(path) as writer:
-                for record in self.store.records():
-                    writer.write(record)
-        except Exception as error:
-            self.notice.show_notice(Notice(explain(error), details_of(error)))
-        else:
-            self.notice.show_notice(Notice(f"The recording is in {path}.", bad=False))
-
-    def choose_picture(self) -> None:
-        chosen, _ = QFileDialog.getSaveFileName(self, "Save a picture", "specscope.png", "PNG (*.png)")
-        if chosen:
-            try:
-                save_picture(self, Path(chosen))
-            except Exception as error:
-                self.notice.show_notice(Notice(explain(error), details_of(error)))
-
-    def copy_results(self) -> None:
-        QApplication.clipboard().setText(as_text(self.store))
-        self.notice.show_notice(Notice("The figures and texts of all lanes are on the clipboard.", bad=False))
-
     def show_perspective(self, name: str) -> None:
         self.perspective = name
         self._pages.setCurrentIndex(PERSPECTIVES.index(name))
+        self.foot.one_lane = name == "debug"
         self._place_notice()
+        self._show_foot()
         self.actions_list.refresh()
+
+    def in_debug(self, act: Callable[[], object]) -> None:
+        """Do it where it is seen."""
+        self.show_perspective("debug")
+        act()
 
     def in_lab(self, act: Callable[[], object]) -> None:
         """Do it where it is seen."""
@@ -224,7 +217,7 @@ class Window(QMainWindow):
     def dropEvent(self, event: QDropEvent) -> None:
         for url in event.mimeData().urls():
             if url.isLocalFile():
-                self.play(Path(url.toLocalFile()))
+                self.files.open(Path(url.toLocalFile()))
                 return
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -237,6 +230,7 @@ class Window(QMainWindow):
     def dismantle(self) -> None:
         """Let go of what would keep the window alive, once it is closed."""
         self.race.forget_store()
+        self.debug.forget_store()
 
     # --- putting it together ------------------------------------------------------------------------------------------
 
@@ -255,7 +249,7 @@ class Window(QMainWindow):
         self._split.setSizes([290, 1300])
         self.form.setMinimumWidth(280)
         self._pages = QStackedWidget()
-        built = {"race": self._split, "lab": self.lab}
+        built = {"race": self._split, "debug": self.debug, "lab": self.lab}
         for name in PERSPECTIVES:
             self._pages.addWidget(built.get(name) or self._coming[name])
         for view in self._coming.values():
@@ -266,6 +260,7 @@ class Window(QMainWindow):
         column.setSpacing(0)
         column.addWidget(self.top_bar)
         column.addWidget(self._pages, 1)
+        column.addWidget(self.foot)
         self.setCentralWidget(body)
         self.setMinimumSize(SMALLEST)
         self._wear(self.theme)
@@ -293,6 +288,9 @@ class Window(QMainWindow):
         self.race.run_wanted.connect(self.run_or_continue)
         self.race.activity.cancelled.connect(self.conductor.cancel_loading)
         self.race.recording_bar.replay_wanted.connect(self.conductor.replay)
+        self.debug.notice_wanted.connect(self.say)
+        self.debug.state.watches_changed.connect(self._on_watches)
+        self.debugger.changed.connect(self.actions_list.refresh)
         self.lab.examiner.changed.connect(self.actions_list.refresh)
         self.race.difference_wanted.connect(lambda lane: self.in_lab(lambda: self.lab.show_difference(lane)))
 
@@ -303,7 +301,9 @@ class Window(QMainWindow):
             self.top_bar.show_target(started[0].target, started[0].exactness, started[0].machine)
             self._on_change()
         self.race.refresh()
+        self.debug.refresh()
         self.lab.refresh()
+        self.foot.refresh()
 
     def _on_form(self) -> None:
         if not self.form.problem:
@@ -321,7 +321,14 @@ class Window(QMainWindow):
                                                    over=conductor.phase == "over")
         else:
             self.race.recording_bar.hide()
+        self._show_foot()
         self.actions_list.refresh()
+
+    def _show_foot(self) -> None:
+        self.foot.setVisible(self.perspective in ("race", "debug") and self.has_records)
+
+    def _on_watches(self, watches: tuple[str, ...]) -> None:
+        self._settings.put("debug/watches", "\n".join(watches))
 
     def _on_loaded(self, loaded: Loaded) -> None:
         if self.conductor.live:  # a recording says itself what it was made with
@@ -351,6 +358,8 @@ class Window(QMainWindow):
         self.race.set_theme(theme)
         self.notice.set_theme(theme)
         self.lab.set_theme(theme)
+        self.debug.set_theme(theme)
+        self.foot.set_theme(theme)
         for view in self._coming.values():
             view.set_theme(theme)
         self.actions_list.reload_icons()
@@ -370,10 +379,13 @@ class Window(QMainWindow):
         self.race.show_prompt(self.prompt_shown)
         setup = settings.setup() or self._first_setup()
         self.form.show_setup(setup)
+        breakpoints, problem = breakpoints_of(settings.text("debug/breakpoints"))
+        self.debugger.set_breakpoints(breakpoints)
+        self.debug.state.set_watches([line for line in settings.text("debug/watches").split("\n") if line])
         name = settings.text("view/perspective", "race")
         self.show_perspective(name if name in PERSPECTIVES else "race")
-        if settings.notice:
-            self.notice.show_notice(Notice(settings.notice))
+        if settings.notice or problem:
+            self.notice.show_notice(Notice(settings.notice or problem))
 
     def _first_setup(self) -> Setup:
         from app.examples import load_examples
@@ -392,5 +404,6 @@ class Window(QMainWindow):
         settings.put("view/perspective", self.perspective)
         settings.put("view/ghosts", self.ghosts)
         settings.put("view/prompt", self.prompt_shown)
+        settings.put("debug/breakpoints", save_breakpoints(self.debugger.breakpoints))
         settings.put_setup(self.form.setup)
         settings.save()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from app.actions import Action
 from app.top_bar import PERSPECTIVES
+from engine.debugger.what_if import NoChange
 
 if TYPE_CHECKING:
     from app.window import Window
@@ -46,14 +47,22 @@ def declare(window: Window) -> tuple[Action, ...]:
         Action("run.replay", "Replay recording", conductor.replay, "Run", "Ctrl+R", icon="restart",
                tip="Play the recording again from its start", enabled_when=lambda: conductor.recording is not None,
                keywords=("again", "restart", "demo", "play trace")),
-        Action("file.open", "Open recording…", window.choose_recording, "File", "Ctrl+O", icon="folder",
-               tip="Play a .spectrace file", keywords=("load trace", "play")),
-        Action("file.save", "Save recording…", window.save_recording, "File", "Ctrl+S", icon="record",
+        *_go(window),
+        *_debug(window),
+        Action("file.open", "Open recording…", window.files.choose_recording, "File", "Ctrl+O", icon="folder",
+               tip="Play a .spectrace file, or what other programs have recorded", keywords=("load trace", "play")),
+        Action("file.reopen", "Open the last recording again", lambda: window.files.open(window.files.recent.paths[0]),
+               "File", tip="The one that was opened last", enabled_when=lambda: bool(window.files.recent.paths),
+               keywords=("recent", "history")),
+        Action("file.save", "Save recording…", window.files.save_recording, "File", "Ctrl+S", icon="record",
                tip="Keep all records of this run in a .spectrace file", enabled_when=lambda: window.has_records,
                keywords=("export trace", "keep")),
-        Action("file.picture", "Save picture…", window.choose_picture, "File", "Ctrl+Shift+S", icon="download",
+        Action("file.export", "Export…", window.files.choose_export, "File", "Ctrl+E",
+               tip="For other programs: Perfetto, CSV, Parquet", enabled_when=lambda: window.has_records,
+               keywords=("csv", "parquet", "perfetto", "chrome", "convert")),
+        Action("file.picture", "Save picture…", window.files.choose_picture, "File", "Ctrl+Shift+S", icon="download",
                tip="The window as it is, as PNG", keywords=("screenshot", "image", "export png")),
-        Action("file.copy", "Copy results", window.copy_results, "File", "Ctrl+Shift+C", icon="copy",
+        Action("file.copy", "Copy results", window.files.copy_results, "File", "Ctrl+Shift+C", icon="copy",
                tip="A table of all lanes' figures, and their texts, to the clipboard",
                enabled_when=lambda: window.has_records, keywords=("clipboard", "export table", "figures")),
         Action("file.quit", "Quit", window.close, "File", "Ctrl+Q", keywords=("exit", "close", "leave")),
@@ -80,6 +89,84 @@ def declare(window: Window) -> tuple[Action, ...]:
         Action("help.shortcuts", "Keyboard shortcuts", window.open_shortcuts, "Help", "F1", icon="info",
                keywords=("keys", "hotkeys", "help")),
         Action("help.about", "About SpecScope", window.show_about, "Help", keywords=("version", "license", "licence")),
+    )
+
+
+def _go(window: Window) -> tuple[Action, ...]:
+    """Back and forth over what is recorded."""
+    conductor, playback = window.conductor, window.conductor.playback
+
+    def can_go_back() -> bool:
+        return playback.place > 0
+
+    def can_go_on() -> bool:
+        return conductor.phase == "paused"
+
+    return (
+        Action("go.play", "Play on", conductor.proceed, "Go", "F7", icon="play",
+               tip="On from the cursor at the measured pace; past the end the engine runs", enabled_when=can_go_on,
+               keywords=("continue", "resume")),
+        Action("go.play_back", "Play backwards", conductor.play_backwards, "Go", "Shift+F7", icon="play-back",
+               tip="Back from the cursor at the measured pace", enabled_when=can_go_back,
+               keywords=("reverse", "rewind")),
+        Action("go.back_record", "Step back one record", lambda: window.step_back("record"), "Go", "Shift+F11",
+               icon="step-back", tip="Undo what the last step showed", enabled_when=can_go_back,
+               keywords=("reverse", "previous", "rewind")),
+        Action("go.back_round", "Step back one round", lambda: window.step_back("round"), "Go", "Shift+F10",
+               icon="round-back", tip="To the end of the round before", enabled_when=can_go_back,
+               keywords=("reverse", "previous", "rewind")),
+        Action("go.next_stop", "To the next breakpoint", window.debugger.next_stop, "Go", "F8", icon="breakpoint-next",
+               tip="Or, where none is recorded, on until one is hit",
+               enabled_when=lambda: conductor.phase == "paused" or (
+                   conductor.phase == "running" and playback.behind), keywords=("continue", "run to")),
+        Action("go.last_stop", "To the breakpoint before", window.debugger.last_stop, "Go", "Shift+F8",
+               icon="breakpoint-back", tip="Back to where a breakpoint stops, or to the start",
+               enabled_when=can_go_back, keywords=("reverse continue",)),
+        Action("go.to_start", "To the start", lambda: conductor.go(0), "Go", "Ctrl+Home", icon="to-start",
+               tip="Before anything was decoded", enabled_when=can_go_back, keywords=("rewind", "first")),
+        Action("go.to_end", "To the end", lambda: conductor.go(len(window.store.records())), "Go", "Ctrl+End",
+               icon="to-end", tip="To the last record", enabled_when=lambda: playback.behind,
+               keywords=("last", "now", "live")),
+        Action("go.faster", "Play faster", lambda: window.foot.change_speed(1), "Go", "Ctrl+]",
+               tip="Up to 8 times the measured pace", keywords=("speed",)),
+        Action("go.slower", "Play more slowly", lambda: window.foot.change_speed(-1), "Go", "Ctrl+[",
+               tip="Down to a tenth of the measured pace", keywords=("speed", "slow motion")),
+    )
+
+
+def _debug(window: Window) -> tuple[Action, ...]:
+    debug = window.debug
+
+    def may_branch() -> bool:
+        return not debug.may_branch
+
+    def nothing_changed() -> None:
+        moment = window.debugger.moment
+        debug.what_if(NoChange(round=moment.round.round if moment is not None and moment.round is not None else 0))
+
+    return (
+        Action("debug.breakpoint", "New breakpoint…", lambda: window.in_debug(debug.new_breakpoint), "Debug",
+               "Ctrl+Shift+B", icon="record", tip="Stop when something happens: choose what",
+               keywords=("stop", "condition", "watchpoint")),
+        Action("debug.settings", "What if, from this round on …", lambda: window.in_debug(debug.change_settings),
+               "Debug", "Ctrl+I", icon="branch", tip="Another γ, temperature, top-p or drafter, in a branch",
+               enabled_when=may_branch, keywords=("branch", "gamma", "temperature", "drafter")),
+        Action("debug.branch", "Branch here, nothing changed", lambda: window.in_debug(nothing_changed), "Debug",
+               icon="branch", tip="It repeats the original: the test of the whole idea", enabled_when=may_branch,
+               keywords=("what if", "replay")),
+        Action("debug.timeline", "Timeline", lambda: window.in_debug(lambda: debug.turn_to("timeline")), "Debug",
+               tip="When each step happened"),
+        Action("debug.rounds", "Rounds table", lambda: window.in_debug(lambda: debug.turn_to("rounds")), "Debug",
+               tip="All rounds in a table: sort, filter, copy", keywords=("list", "filter")),
+        Action("debug.compare", "Branch beside its original", lambda: window.in_debug(lambda: debug.turn_to("branch")),
+               "Debug", tip="The first difference, and what it cost", keywords=("diff", "aligned")),
+        Action("debug.state", "State and watches", lambda: window.in_debug(lambda: debug.turn_side("state")), "Debug",
+               tip="All that is known at the cursor, and expressions of your own", keywords=("watch", "variables")),
+        Action("debug.breakpoints", "List of breakpoints",
+               lambda: window.in_debug(lambda: debug.turn_side("breakpoints")), "Debug"),
+        Action("debug.copy_state", "Copy the state", window.files.copy_state, "Debug", icon="copy",
+               tip="What is known at the cursor, as text", enabled_when=lambda: window.has_records,
+               keywords=("clipboard",)),
     )
 
 

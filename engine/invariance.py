@@ -36,7 +36,11 @@ def measure(model: Any, width: int, *, pad_to: int = 1, cancelled: Callable[[], 
     width = max(1, min(width, context - 1))
     nearly_full = (slots - max(width, pad_to) for slots in (FIRST_BUCKET, 2 * FIRST_BUCKET))
     prefixes = sorted({max(1, min(prefix, context - width)) for prefix in (SHORT, *nearly_full)})
-    found = [_compare(model, prefix, width, pad_to, cancelled) for prefix in prefixes]
+    found: list[tuple[int, float]] = []
+    for prefix in prefixes:
+        found.append(_compare(model, prefix, width, pad_to, cancelled))
+        if prefix > SHORT and found[-1][0] == 1:  # no width but single steps: nothing is left to find out
+            break
     limits, worst = [limit for limit, _ in found], max(worst for _, worst in found)
     limit = min(limits) if len(set(limits[1:])) < 2 else 1  # where they disagree, rows differ by chance, not by width
     return Exactness(invariant=limit >= width, padded=pad_to > 1, width_checked=width, width_limit=limit,

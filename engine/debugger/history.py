@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from engine.records import (
+    UNKNOWN_TOKEN,
     Committed,
     Contrast,
     Drafted,
@@ -104,7 +105,17 @@ class Moment:
 
     @property
     def sampled(self) -> bool:
-        return self.started is not None and not self.started.settings.sampling.greedy
+        """Is it draws that decide? Of an imported lane whose settings aren't known: if its file tells draws."""
+        if self.started is None:
+            return False
+        if "settings" in self.started.unknown:
+            return "draws" not in self.started.unknown
+        return not self.started.settings.sampling.greedy
+
+    @property
+    def greedy(self) -> bool:
+        """For certain."""
+        return self.started is not None and "settings" not in self.started.unknown and not self.sampled
 
     @property
     def tokens(self) -> Sequence[int]:
@@ -113,7 +124,7 @@ class Moment:
 
     def label(self, token: int) -> str:
         """A token's own text, as far as the records tell it ("" may be a token's real text)."""
-        return self.history.texts.get(token, f"#{token}")
+        return self.history.texts.get(token, f"#{token}" if token != UNKNOWN_TOKEN else "unknown token")
 
 
 class History:
@@ -129,6 +140,8 @@ class History:
         """Index of each round's first record."""
         self.ends: list[int] = []
         """Index of each finished round's ``Committed``."""
+        self.rejections: list[int] = []
+        """Index of each ``Judged`` that rejected its draft."""
         self._started: int | None = None
         self._prefilled: int | None = None
         self._finished: int | None = None
@@ -156,6 +169,8 @@ class History:
             case Drafted() | Verified():
                 if len(self.begins) == len(self.ends):
                     self.begins.append(place)
+            case Judged(accepted=False):
+                self.rejections.append(place)
             case Committed():
                 if len(self.begins) == len(self.ends):  # a recording that holds nothing but the outcome
                     self.begins.append(place)

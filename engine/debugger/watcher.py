@@ -94,6 +94,7 @@ class Trail:
         self._pass = _Pass(history, breakpoints, around)
         self._moments: list[int] = []
         self._stopping: list[tuple[Breakpoint, ...]] = []
+        self._by_id: dict[str, list[int]] = {}
 
     def after(self, moment: int) -> Stop | None:
         """The nearest stop after a moment."""
@@ -111,6 +112,21 @@ class Trail:
         place = bisect_left(self._moments, moment) - 1
         return (self._moments[place], self._stopping[place]) if place >= 0 else None
 
+    def look(self, records: int) -> None:
+        """Search that many records further: a long run a little at a time, so that no one waits."""
+        for _ in range(records):
+            if not self._step():
+                return
+
+    @property
+    def moments(self) -> Sequence[int]:
+        """All stops found so far, in order; grows."""
+        return self._moments
+
+    def stops_of(self, id: str, until: int) -> int:
+        """How often that breakpoint has stopped by then, among the stops found so far."""
+        return bisect_right(self._by_id.get(id, ()), until)
+
     def _step(self) -> bool:
         """One record further; False at the end."""
         scene = self._pass.scene
@@ -120,6 +136,8 @@ class Trail:
         if stopping:
             self._moments.append(scene.seen)
             self._stopping.append(stopping)
+            for one in stopping:
+                self._by_id.setdefault(one.id, []).append(scene.seen)
         return True
 
 

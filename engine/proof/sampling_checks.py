@@ -84,7 +84,7 @@ class Outcome:
 
 def tiny_checks(quick: bool, cancelled: Cancelled) -> Iterator[Check]:
     """Every drafter × every kind of sampling; 28 tests."""
-    samples, size = 200 if quick else 5000, len(KINDS) * len(TINY_SAMPLINGS)
+    samples, size = 160 if quick else 5000, len(KINDS) * len(TINY_SAMPLINGS)
     yield from _until(cancelled, (
         tiny_check(kind, name, samples=samples, tests=size, cancelled=cancelled)
         for kind, name in product(KINDS, TINY_SAMPLINGS)))
@@ -157,7 +157,7 @@ def builtin_checks(target: Model, quick: bool, cancelled: Cancelled, *, methods:
     yield from _until(cancelled, (
         first_token_check(target, ids, method, name, samples=100_000, tests=size, models=models)
         for method, name in product(methods, SAMPLINGS)))
-    runs, tokens = (2, 16) if quick else (12, 64)
+    runs, tokens = (1, 20) if quick else (12, 64)
     yield from _until(cancelled, (
         whole_runs_check(target, ids, method, runs=runs, tokens=tokens, tests=size, models=models, cancelled=cancelled)
         for method in methods if exact))

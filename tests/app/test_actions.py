@@ -24,7 +24,7 @@ def test_ids_and_shortcuts_are_unique_and_real(make_window: Callable[..., Window
     assert len({key.toString() for key in keys}) == len(keys)
     for action in declared:
         assert action.text
-        assert action.menu in ("Run", "File", "Lab", "View", "Help")
+        assert action.menu in ("Run", "Go", "Debug", "File", "Lab", "View", "Help")
         assert action.id == action.id.lower()
 
 

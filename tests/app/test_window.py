@@ -50,7 +50,7 @@ def test_a_run_from_start_to_end(make_window: MakeWindow, qtbot: QtBot) -> None:
     assert {lane.status for lane in window.store.lanes} == {"finished"}
     assert "test data" in window.top_bar.target.full_text
     assert "bit-exact here" in window.top_bar.exact.text() or "test data" in window.top_bar.exact.text()
-    window.copy_results()
+    window.files.copy_results()
     assert "Prompt lookup" in QApplication.clipboard().text()
     QApplication.clipboard().clear()
 
@@ -125,7 +125,7 @@ def test_a_recording_plays_is_marked_and_plays_again(make_window: MakeWindow, qt
     qtbot.mouseClick(bar._replay, Qt.MouseButton.LeftButton)
     assert window.conductor.phase == "running"
     window.conductor.pause()
-    window.conductor.step_round()
+    window.conductor.step("round")
     qtbot.waitUntil(phase(window, "paused"))
     window.conductor.proceed()
     qtbot.waitUntil(phase(window, "over"))
@@ -210,9 +210,9 @@ def test_saving_what_ran(make_window: MakeWindow, qtbot: QtBot, tmp_path: Path) 
     window = make_window()
     window.run_or_continue()
     qtbot.waitUntil(phase(window, "over"))
-    window.write_recording(tmp_path / "saved.spectrace.gz")
+    window.files.write_recording(tmp_path / "saved.spectrace.gz")
     assert len(list(trace.read(tmp_path / "saved.spectrace.gz"))) == len(window.store.records())
-    window.write_recording(tmp_path / "no" / "folder.spectrace")
+    window.files.write_recording(tmp_path / "no" / "folder.spectrace")
     assert "can't be written" in window.notice.sentence
 
 

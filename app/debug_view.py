@@ -1,0 +1,462 @@
+"""The Debug perspective: one lane, as of the cursor, in the panels of a debugger."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QCursor, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+
+from app.breakpoint_dialog import BreakpointDialog
+from app.combo_box import ComboBox
+from app.conductor import Conductor
+from app.debugger import Debugger
+from app.lane_state import LaneState
+from app.orders import Branched, RowsFailed, RowsFound
+from app.screen import Screen
+from app.store import Change, Store
+from app.theme import Theme
+from app.what_if_dialog import WhatIfDialog
+from engine.debugger.breakpoints import Breakpoint, fresh_id
+from engine.debugger.combined import AnyCondition
+from engine.debugger.conditions import AnyRejection
+from engine.debugger.history import Moment
+from engine.debugger.inspection import inspect, telling
+from engine.debugger.round_filter import round_filter
+from engine.debugger.token_conditions import TokenId
+from engine.debugger.verify_rows import VerifyRow
+from engine.debugger.watches import evaluate
+from engine.debugger.what_if import AnyChange, OtherSettings
+from widgets.branch_panel import BranchPanel
+from widgets.breakpoint_list import BreakpointList
+from widgets.cache_panel import CachePanel
+from widgets.inspector import Inspector
+from widgets.round_strip import RoundStrip
+from widgets.rounds_table import RoundsTable
+from widgets.state_panel import StatePanel
+from widgets.timeline import Timeline
+from widgets.verify_panel import VerifyPanel
+
+Page = Literal["timeline", "rounds", "branch"]
+PAGES: dict[Page, str] = {"timeline": "Timeline", "rounds": "Rounds", "branch": "Branch"}
+Side = Literal["breakpoints", "state"]
+SIDES: dict[Side, str] = {"breakpoints": "Breakpoints", "state": "State"}
+LEFT, RIGHT, FOOT = 268, 284, 172
+"""Widths of the side columns and height of the foot, at scale 1."""
+FILTER_HINT = "Filter, e.g. accepted < 2 and overlap_min < 0.5"
+
+
+class DebugView(QWidget):
+    notice_wanted = Signal(str, str, bool)
+    """A sentence for a person, details to copy, and whether it is bad news."""
+
+    def __init__(self, store: Store, conductor: Conductor, debugger: Debugger, theme: Theme,
+                 parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._store = store
+        self._screen = screen = Screen(store)
+        self._conductor = conductor
+        self.debugger = debugger
+        self._theme = theme
+        self._branch: str | None = None
+        """The lane that is shown beside its original."""
+        self._row: int | None = None
+        self._seen: object = None
+        self.page: Page = "timeline"
+        self.side: Side = "breakpoints"
+
+        self.chooser = ComboBox()
+        self.chooser.setAccessibleName("lane")
+        self.chooser.setToolTip("Which lane is debugged")
+        self.strip = RoundStrip(theme)
+        self.breakpoints = BreakpointList(theme)
+        self.state = StatePanel(theme, evaluate)
+        self.inspector = Inspector(theme)
+        self.verify = VerifyPanel(theme)
+        self.cache = CachePanel(theme)
+        self.timeline = Timeline(screen, theme)
+        self.rounds = RoundsTable(screen, theme, self._filter, FILTER_HINT)
+        self.branch = BranchPanel(theme)
+        self._sides, self._foot = QStackedWidget(), QStackedWidget()
+        self._tabs: dict[str, QToolButton] = {}
+        self._build()
+        self._connect()
+        self.set_theme(theme)
+        self._fill_chooser()
+
+    # --- what actions do ----------------------------------------------------------------------------------------------
+
+    def turn_to(self, page: Page) -> None:
+        self.page = page
+        self._foot.setCurrentIndex(list(PAGES).index(page))
+        self._check_tabs()
+        self._seen = None
+
+    def turn_side(self, side: Side) -> None:
+        self.side = side
+        self._sides.setCurrentIndex(list(SIDES).index(side))
+        self._check_tabs()
+        self._seen = None
+
+    def new_breakpoint(self) -> None:
+        self._open_breakpoint(Breakpoint(id=fresh_id(self.debugger.breakpoints), condition=AnyRejection()), new=True)
+
+    def change_settings(self) -> None:
+        """What if, from this round on, γ, temperature or the drafter were others?"""
+        lane, moment = self.debugger.lane, self.debugger.moment
+        if lane is None or moment is None or moment.started is None:
+            return
+        number = moment.round.round if moment.round is not None else 0
+        dialog = WhatIfDialog(self._theme, moment.started.settings, number, ("none", "ngram", "layer-skip"), self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.chosen.connect(self._on_settings)
+        dialog.open()
+
+    def copy_state(self) -> str:
+        return self.state.text()
+
+    @property
+    def may_branch(self) -> str:
+        """Why no branch can be made now; "" when one can."""
+        lane = self.debugger.lane
+        if lane is None or lane.started is None:
+            return "There is no lane to branch from yet."
+        if lane.started.unknown:
+            return ("This lane was imported from a format that doesn't hold its "
+                    f"{', '.join(lane.started.unknown)}, so it can't be decoded again.")
+        if self._conductor.decoding and not self._conductor.playback.behind:
+            return "The engine is running: pause it first."
+        return ""
+
+    # --- once a frame -------------------------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        if not self.isVisible():
+            return
+        self.debugger.look_ahead()
+        lane, moment = self.debugger.lane, self.debugger.moment
+        seen = (lane, moment.index if moment else None, len(lane.records) if lane else 0, self._store.selection,
+                self.page, self.side, self._conductor.phase, len(self.debugger.stops()), self._store.revision)
+        if seen == self._seen:
+            return
+        self._seen = seen
+        self._show(lane, moment)
+
+    def _show(self, lane: LaneState | None, moment: Moment | None) -> None:
+        row = self._row_of(lane, moment)
+        shown = telling(moment.round) if row is None and moment is not None and moment.round is not None else row
+        self.strip.show_moment(moment)
+        self.strip.select(shown)
+        self.verify.show_moment(moment)
+        self.verify.select(shown)
+        self.cache.show_moment(moment)
+        self.inspector.show_inspection(inspect(moment, row) if moment is not None else None)
+        why_not = self.may_branch
+        self.inspector.set_may_branch(not why_not, why_not)
+        if self.side == "state":
+            self.state.show_moment(moment)
+        else:
+            self.breakpoints.show_rows(self.debugger.rows())
+        self._show_foot(lane, moment, row)
+
+    def _show_foot(self, lane: LaneState | None, moment: Moment | None, row: int | None) -> None:
+        plain = self._store.plain
+        if self.page == "timeline":
+            self.timeline.show_lane(lane, plain if plain is not lane else None, moment)
+            self.timeline.choose(moment.round.round if moment and moment.round else None, -1 if row is None else row)
+        elif self.page == "rounds":
+            self.rounds.show_lane(lane, moment)
+        else:
+            branch = self._store.lane(self._branch) if self._branch is not None else None
+            original = self._store.lane(branch.original) if branch is not None and branch.original else None
+            self.branch.show_branch(original, branch)
+
+    def _row_of(self, lane: LaneState | None, moment: Moment | None) -> int | None:
+        """The verify row that is selected in the round on screen; None: whichever tells most."""
+        chosen = self._store.selection
+        if lane is None or moment is None or moment.round is None or chosen is None or chosen.lane != lane.id:
+            return None
+        now = moment.round
+        if chosen.round != now.round:
+            return None
+        if chosen.index is not None:
+            return chosen.index if chosen.index <= now.k else None
+        if chosen.position is not None and now.committed is not None and now.committed.final != "none":
+            return now.committed.accepted
+        return None
+
+    # --- what the panels ask for --------------------------------------------------------------------------------------
+
+    def _on_selected(self, round: int, index: int) -> None:
+        lane = self.debugger.lane
+        if lane is None or round < 0:
+            return
+        self.debugger.show_round(lane, round)
+        self._store.select(lane.id, lane.history.position_of(round) + max(index, 0) if index >= 0 else None, round,
+                           index if index >= 0 else None)
+
+    def _on_branch_token(self, lane: str, position: int) -> None:
+        state = self._store.lane(lane)
+        if state is None:
+            return
+        self.debugger.choose(lane)
+        cell = state.find(position)
+        if cell is not None and state.cells[cell].round >= 0:
+            found = state.cells[cell]
+            self.debugger.show_round(state, found.round)
+            self._store.select(lane, position, found.round, found.index if found.index >= 0 else None)
+
+    def what_if(self, change: AnyChange) -> None:
+        lane = self.debugger.lane
+        if lane is None:
+            return
+        if why_not := self.may_branch:
+            self.notice_wanted.emit(why_not, "", True)
+            return
+        self._branch = self._conductor.branch(lane.id, change)
+        self.debugger.choose(lane.id)
+        self.turn_to("branch")
+
+    def _on_settings(self, change: OtherSettings) -> None:
+        self.what_if(change)
+
+    def _on_rows_wanted(self, round: int, index: int) -> None:
+        lane = self.debugger.lane
+        if lane is not None:
+            self._conductor.ask_rows(lane.id, round, index)
+
+    def _on_answer(self, answer: object) -> None:
+        match answer:
+            case RowsFound():
+                self.inspector.show_full_row(answer.row)
+            case RowsFailed():
+                self.notice_wanted.emit(answer.sentence, answer.details, True)
+            case Branched():
+                if answer.sentence:
+                    self.notice_wanted.emit(answer.sentence, answer.details, True)
+        self._seen = None
+
+    def _on_condition(self, wanted: object) -> None:
+        """A breakpoint straight from a panel: a condition, or its plain form."""
+        if isinstance(wanted, dict):
+            wanted = msgspec.convert(wanted, AnyCondition)
+        made = self.debugger.add(wanted)  # type: ignore[arg-type]  # the panels' signals carry conditions
+        self.turn_side("breakpoints")
+        self.notice_wanted.emit(f"It will stop when: {made.words}.", "", False)
+
+    def _on_token_menu(self, wanted: object) -> None:
+        """A row or a chip was clicked with the other button: stop at its token?"""
+        if isinstance(wanted, VerifyRow):
+            token, shown = wanted.token, wanted.label
+        else:
+            token, shown = getattr(wanted, "id", None), getattr(wanted, "text", "")
+        if token is None or token < 0:
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        roles: tuple[Literal["drafted", "committed", "rejected"], ...] = ("drafted", "committed", "rejected")
+        for role in roles:
+            condition = TokenId(role=role, token=token, shown=shown[:200])
+            action = QAction(f"Break when {condition.words}", menu)
+            action.setData(condition)
+            menu.addAction(action)
+        menu.triggered.connect(self._on_menu_action)
+        menu.popup(QCursor.pos() if self.isActiveWindow() else self.mapToGlobal(QPoint(0, 0)))
+
+    def _on_menu_action(self, action: QAction) -> None:
+        self._on_condition(action.data())
+
+    def _open_breakpoint(self, breakpoint: Breakpoint, *, new: bool) -> None:
+        lane = self.debugger.lane
+        dialog = BreakpointDialog(
+            self._theme, breakpoint, new=new, lanes=[(one.id, one.title) for one in self._store.lanes],
+            text_of=lane.token_text if lane is not None else str, count=self.debugger.count, parent=self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.chosen.connect(self.debugger.put)
+        dialog.open()
+
+    def _on_edit(self, id: str) -> None:
+        found = self.debugger.find(id)
+        if found is not None:
+            self._open_breakpoint(found, new=False)
+
+    def _filter(self, text: str):  # type: ignore[no-untyped-def]  # the table's MakeFilter
+        return round_filter(text, lambda: self.debugger.lane.history if self.debugger.lane is not None else None)
+
+    # --- lanes --------------------------------------------------------------------------------------------------------
+
+    def _on_store(self, change: Change) -> None:
+        if change == "run":
+            self._branch = None
+        if change in ("run", "lanes"):
+            self._fill_chooser()
+
+    def _fill_chooser(self) -> None:
+        lanes, chosen = self._store.lanes, self.debugger.lane
+        self.chooser.blockSignals(True)
+        self.chooser.clear()
+        for lane in lanes:
+            self.chooser.addItem(lane.title, lane.id)
+        if chosen is not None:
+            self.chooser.setCurrentIndex(self.chooser.findData(chosen.id))
+        self.chooser.setEnabled(len(lanes) > 1)
+        self.chooser.blockSignals(False)
+        self._seen = None
+
+    def _on_chosen(self) -> None:
+        lane = self._store.lane(str(self.chooser.currentData()))
+        if lane is not None:
+            self.debugger.choose(lane.id)
+            if lane.original is not None:
+                self._branch = lane.id
+
+    def _on_debugger(self) -> None:
+        lane = self.debugger.lane
+        if lane is not None:
+            place = self.chooser.findData(lane.id)
+            if place >= 0 and (self.chooser.currentIndex() != place or self.chooser.itemText(place) != lane.title):
+                self._fill_chooser()
+        self._seen = None
+
+    def close_branch(self, lane: str) -> None:
+        self._branch = None
+        self.turn_to("timeline")
+
+    def forget_store(self) -> None:
+        self._store.changed.disconnect(self._on_store)
+        self.debugger.close()
+
+    # --- putting it together ------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        for panel in (self.breakpoints, self.state):
+            self._sides.addWidget(panel)
+        for part in (self.timeline, self.rounds, self.branch):
+            self._foot.addWidget(part)
+        self._left, self._right, self._middle = QVBoxLayout(), QVBoxLayout(), QVBoxLayout()
+        self._side_tabs, self._foot_tabs = QHBoxLayout(), QHBoxLayout()
+        for side, title in SIDES.items():
+            self._side_tabs.addWidget(self._tab(f"side.{side}", title))
+        self._side_tabs.addStretch(1)
+        for page, title in PAGES.items():
+            self._foot_tabs.addWidget(self._tab(f"page.{page}", title))
+        self._foot_tabs.addStretch(1)
+        left, right = QWidget(), QWidget()
+        left.setLayout(self._left)
+        right.setLayout(self._right)
+        self._left.addWidget(self.chooser)
+        self._left.addWidget(self.strip, 5)
+        self._left.addLayout(self._side_tabs)
+        self._left.addWidget(self._sides, 6)
+        self._right.addWidget(self.verify, 1)
+        self._right.addWidget(self.cache, 1)
+        for column in (self._left, self._right):
+            column.setContentsMargins(0, 0, 0, 0)
+        self._columns = QSplitter(Qt.Orientation.Horizontal)
+        for widget in (left, self.inspector, right):
+            self._columns.addWidget(widget)
+        self._columns.setStretchFactor(1, 1)
+        foot = QWidget()
+        self._foot_column = QVBoxLayout(foot)
+        self._foot_column.setContentsMargins(0, 0, 0, 0)
+        self._foot_column.addLayout(self._foot_tabs)
+        self._foot_column.addWidget(self._foot, 1)
+        self._rows = QSplitter(Qt.Orientation.Vertical)
+        self._rows.addWidget(self._columns)
+        self._rows.addWidget(foot)
+        self._rows.setStretchFactor(0, 1)
+        for splitter in (self._columns, self._rows):
+            splitter.setChildrenCollapsible(False)
+            splitter.splitterMoved.connect(self._on_split_moved)
+        self._split_by_hand = False
+        self._column = QVBoxLayout(self)
+        self._column.addWidget(self._rows, 1)
+        self._check_tabs()
+
+    def _tab(self, name: str, title: str) -> QToolButton:
+        button = QToolButton()
+        button.setText(title)
+        button.setCheckable(True)
+        button.setProperty("kind", "tab")
+        button.setObjectName(name)
+        button.clicked.connect(self._on_tab)
+        self._tabs[name] = button
+        return button
+
+    def _on_tab(self) -> None:
+        sender = self.sender()
+        kind, _, name = sender.objectName().partition(".")
+        if kind == "side":
+            self.turn_side(name)  # type: ignore[arg-type]  # made from SIDES
+        else:
+            self.turn_to(name)  # type: ignore[arg-type]  # made from PAGES
+
+    def _check_tabs(self) -> None:
+        for name, tab in self._tabs.items():
+            tab.setChecked(name in (f"side.{self.side}", f"page.{self.page}"))
+
+    def _connect(self) -> None:
+        self._store.changed.connect(self._on_store)
+        self.debugger.changed.connect(self._on_debugger)
+        self._conductor.answered.connect(self._on_answer)
+        self.chooser.activated.connect(self._on_chosen)
+        for panel in (self.strip, self.verify, self.timeline):
+            panel.selected.connect(self._on_selected)
+        self.rounds.selected.connect(self._on_round)
+        self.branch.selected.connect(self._on_branch_token)
+        self.branch.close_wanted.connect(self.close_branch)
+        self.inspector.what_if_wanted.connect(self.what_if)
+        self.inspector.full_row_wanted.connect(self._on_rows_wanted)
+        self.inspector.copied.connect(self._on_copied)
+        for source in (self.inspector, self.timeline, self.rounds):
+            source.breakpoint_wanted.connect(self._on_condition)
+        for shown in (self.strip, self.verify):
+            shown.breakpoint_wanted.connect(self._on_token_menu)
+        self.breakpoints.toggled.connect(self.debugger.toggle)
+        self.breakpoints.removed.connect(self.debugger.remove)
+        self.breakpoints.edit_wanted.connect(self._on_edit)
+        self.breakpoints.add_wanted.connect(self.new_breakpoint)
+
+    def _on_round(self, round: int) -> None:
+        self._on_selected(round, -1)
+
+    def _on_copied(self, what: str) -> None:
+        self.notice_wanted.emit(f"On the clipboard: {what}.", "", False)
+
+    def _on_split_moved(self) -> None:
+        self._split_by_hand = True
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._share()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self._theme.px(900), self._theme.px(480))
+
+    def _share(self) -> None:
+        if self._split_by_hand:
+            return
+        px = self._theme.px
+        wide = max(1.0, self.width() / px(1440))
+        left, right = round(px(LEFT) * wide ** 0.5), round(px(RIGHT) * wide ** 0.5)
+        self._columns.setSizes([left, max(px(420), self.width() - left - right), right])
+        foot = max(px(FOOT), round(0.24 * self.height()))
+        self._rows.setSizes([self.height() - foot, foot])
+
+    def set_theme(self, theme: Theme) -> None:
+        self._theme = theme
+        for panel in (self.strip, self.breakpoints, self.state, self.inspector, self.verify, self.cache, self.timeline,
+                      self.rounds, self.branch):
+            panel.set_theme(theme)
+        px = theme.px
+        self._column.setContentsMargins(px(12), px(10), px(12), px(6))
+        self._column.setSpacing(px(6))
+        for column in (self._left, self._right):
+            column.setSpacing(px(8))
+        for splitter in (self._columns, self._rows):
+            splitter.setHandleWidth(px(10))
+        self._foot_column.setSpacing(px(4))
+        self._share()
+        self._seen = None
