@@ -39,7 +39,7 @@ def invariance(subject: Subject, *, quick: bool, cancelled: Cancelled, spoil: Sp
     yield tried("row invariance", f"{subject.name}, widths", "rows are bit-identical to single steps in every width, "
                 "row, cache fill and cache size, as far as the start-up check says", "rows",
                 f"up to width {verdict.width_limit} at least", free)
-    if not verdict.invariant and exactness(subject.target.hf, top, pad_to=top).invariant:
+    if not verdict.invariant and not dear and exactness(subject.target.hf, top, pad_to=top).invariant:
         yield tried("row invariance", f"{subject.name}, widths, padded", "rows of forwards padded to one width are "
                     "bit-identical", "rows", f"up to width {top}", padded)
     yield tried("row invariance", f"{subject.name}, branches", "going back and on another way equals never having gone "

@@ -153,9 +153,10 @@ def builtin_checks(target: Model, quick: bool, cancelled: Cancelled, *, methods:
     float32, since they are held against forwards of another shape. ``models``: loaded draft models by name."""
     ids = list(prompt or target.encode(BUILTIN_PROMPT, chat=False))
     exact = target.hf.dtype == torch.float32
+    logits = row(target, ids)
     size = len(methods) * (len(SAMPLINGS) + exact)
     yield from _until(cancelled, (
-        first_token_check(target, ids, method, name, samples=100_000, tests=size, models=models)
+        first_token_check(target, ids, method, name, samples=100_000, tests=size, models=models, logits=logits)
         for method, name in product(methods, SAMPLINGS)))
     runs, tokens = (1, 20) if quick else (12, 64)
     yield from _until(cancelled, (
@@ -164,8 +165,10 @@ def builtin_checks(target: Model, quick: bool, cancelled: Cancelled, *, methods:
 
 
 def first_token_check(target: Model, prompt: Sequence[int], method: DrafterSettings, sampling: str, *, samples: int,
-                      tests: int = 1, models: Mapping[str, Model] | None = None) -> Check:
-    """The models' rows are computed once, by the engine's runner and drafter."""
+                      tests: int = 1, models: Mapping[str, Model] | None = None, logits: torch.Tensor | None = None
+                      ) -> Check:
+    """The models' rows are computed once, by the engine's runner and drafter; ``logits``: the target's, if at hand."""
+    logits = row(target, prompt) if logits is None else logits
     asked = SAMPLINGS[sampling]
     rig = of_models(target, prompt, RunSettings(sampling=asked, drafter=method, max_new_tokens=2), models)
 
@@ -175,7 +178,6 @@ def first_token_check(target: Model, prompt: Sequence[int], method: DrafterSetti
                        lambda: _rows(counts, expected, target.texts))
 
     with torch.inference_mode():
-        logits = _row(rig.target, prompt)
         expected = distribution(logits.float().cpu(), prompt, asked)
         level = torch.unique(logits.float().cpu(), return_inverse=True)[1]
         p = _warped(rig, logits, prompt).cpu()
@@ -191,8 +193,10 @@ def _alike(values: torch.Tensor, level: torch.Tensor) -> torch.Tensor:
     return values.new_zeros(int(level.max()) + 1).index_add_(0, level, values)
 
 
-def _row(runner: Runner, prompt: Sequence[int]) -> torch.Tensor:
+@torch.inference_mode()
+def row(target: Model, prompt: Sequence[int]) -> torch.Tensor:
     """(V,) logits behind the prompt."""
+    runner = Runner(target.hf)
     runner.prefill(prompt[:-1])
     return runner.forward(prompt[-1:])[0]
 
