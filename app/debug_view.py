@@ -43,7 +43,7 @@ Page = Literal["timeline", "rounds", "branch"]
 PAGES: dict[Page, str] = {"timeline": "Timeline", "rounds": "Rounds", "branch": "Branch"}
 Side = Literal["breakpoints", "state"]
 SIDES: dict[Side, str] = {"breakpoints": "Breakpoints", "state": "State"}
-LEFT, RIGHT, FOOT = 268, 284, 172
+LEFT, RIGHT, FOOT = 268, 284, 166
 """Widths of the side columns and height of the foot, at scale 1."""
 FILTER_HINT = "Filter, e.g. accepted < 2 and overlap_min < 0.5"
 
@@ -347,11 +347,11 @@ class DebugView(QWidget):
         left.setLayout(self._left)
         right.setLayout(self._right)
         self._left.addWidget(self.chooser)
-        self._left.addWidget(self.strip, 5)
+        self._left.addWidget(self.strip, 6)
         self._left.addLayout(self._side_tabs)
-        self._left.addWidget(self._sides, 6)
-        self._right.addWidget(self.verify, 1)
-        self._right.addWidget(self.cache, 1)
+        self._left.addWidget(self._sides, 5)
+        self._right.addWidget(self.verify, 6)
+        self._right.addWidget(self.cache, 5)
         for column in (self._left, self._right):
             column.setContentsMargins(0, 0, 0, 0)
         self._columns = QSplitter(Qt.Orientation.Horizontal)
@@ -458,5 +458,8 @@ class DebugView(QWidget):
         for splitter in (self._columns, self._rows):
             splitter.setHandleWidth(px(10))
         self._foot_column.setSpacing(px(4))
+        self.strip.setMinimumHeight(px(160))
+        for tab in self._tabs.values():
+            tab.setFixedHeight(px(26))
         self._share()
         self._seen = None

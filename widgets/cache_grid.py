@@ -30,6 +30,8 @@ SMALLEST, LARGEST = 13, 26
 """Logical pixels at scale 1, from one cell to the next."""
 GAP = 0.17
 """Of that, between two cells."""
+FEWEST_ROWS = 3
+"""Of cells, before there is room for a legend."""
 MOST_ROWS = 4
 """More rows of kept slots would say nothing new."""
 
@@ -178,7 +180,11 @@ class CacheGrid(QWidget):
         return found
 
     def _legend_height(self) -> float:
-        return self._legend(self.width())[-1][1].y() + 1.35 * self._small_metrics.height()
+        """0 where the cells need its room: tooltips say the same."""
+        full = self._legend(self.width())[-1][1].y() + 1.35 * self._small_metrics.height()
+        sides = (self._cells.target, self._cells.drafter) if self._cells is not None else ()
+        needed = full + 2 * self._head() + sum(self._reason_height(side) for side in sides)
+        return full if self.height() >= needed + self.theme.px(16) + FEWEST_ROWS * self.theme.px(LARGEST) else 0.0
 
     # Painting
 
@@ -251,6 +257,8 @@ class CacheGrid(QWidget):
         painter.drawRoundedRect(box, radius, radius)
 
     def _paint_legend(self, painter: QPainter) -> None:
+        if not self._legend_height():
+            return
         top = self.height() - self._legend_height() + 0.2 * self._small_metrics.height()
         sample = 0.8 * self._small_metrics.ascent()
         progress, self._progress = self._progress, 1.0  # samples stand still
