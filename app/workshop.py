@@ -25,12 +25,11 @@ from app.orders import (
     RowsFound,
     Trial,
 )
+from app.whole_rows import WholeRows
 from engine import models
 from engine.branch import branch
-from engine.debugger.full_row import FullRow
 from engine.debugger.what_if import OtherSettings
 from engine.errors import Cancelled, ModelError, SpecScopeError
-from engine.full_rows import full_rows
 from engine.models import Model, Progress
 from engine.past import Past
 from engine.race import LanePlan, check_rows, race
@@ -75,6 +74,7 @@ class LoadedModels:
 class EngineWorkshop:
     def __init__(self) -> None:
         self._models = LoadedModels()
+        self._rows = WholeRows()
 
     def load(self, order: Load, tell: _Tell, cancelled: _Cancelled) -> Loaded:
         model = self._target(order.target, tell, cancelled)
@@ -136,10 +136,9 @@ class EngineWorkshop:
         yield from records
 
     def rows(self, order: Rows, tell: _Tell, cancelled: _Cancelled) -> RowsFound:
-        started = Past.of(order.original, order.round).started
-        target, drafts = self._again(order.target, started.settings, tell, cancelled)
-        row = full_rows(target, order.original, order.round, order.index, drafts, cancelled=cancelled)
-        return RowsFound(order.run, started.lane, FullRow(row.round, row.index, row.p, row.q, target.texts))
+        past = Past.of(order.original, order.round)
+        target, drafts = self._again(order.target, past.started.settings, tell, cancelled)
+        return RowsFound(order.run, past.started.lane, self._rows.find(order, past, target, drafts, cancelled))
 
     def examine(self, order: Examine, tell: _Tell, cancelled: _Cancelled) -> Iterator[Report]:
         from app.examination import examine
@@ -156,6 +155,7 @@ class EngineWorkshop:
 
     def _target(self, choice: ModelChoice, tell: _Tell, cancelled: _Cancelled) -> Model:
         if self._models.loaded(choice) is None:
+            self._rows.forget()
             self._models.keep_only(set())  # the old one goes before the new one comes
         return self._models.get(choice, tell, cancelled)
 

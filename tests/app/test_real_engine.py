@@ -184,13 +184,18 @@ def test_in_the_middle_of_a_race_nothing_of_it_changes(
         thread.send(branch(model, original, NoChange(round=1), f"{lane}.1"))
         wait_for(lambda lane=lane: Branched("r2", f"{lane}.1") in outbox, 30)
         same(records(outbox, f"{lane}.1"), alone[lane])
-        thread.send(Rows("r2", model, tuple(original), 1, 0))
-    wait_for(lambda: len(reports(outbox, RowsFound)) == 2, 30)
+        for number, index in ((1, 0), (1, 1), (0, 0)):
+            thread.send(Rows("r2", model, tuple(original), number, index))
+    wait_for(lambda: len(reports(outbox, RowsFound)) == 6, 30)
     for found in reports(outbox, RowsFound):
         assert isinstance(found, RowsFound)
-        verified = next(r for r in now[found.lane] if isinstance(r, Verified) and r.round == 1)
-        assert [found.row.p[token] for token in verified.rows[0].ids] == pytest.approx(list(verified.rows[0].p))
+        verified = next(r for r in now[found.lane] if isinstance(r, Verified) and r.round == found.row.round)
+        recorded = verified.rows[found.row.index]
+        assert [found.row.p[token] for token in recorded.ids] == pytest.approx(list(recorded.p))
         assert len(found.row.texts) == len(found.row.p)
+    thread.send(Rows("r2", model, tuple(now["1"]), 1, 9))
+    wait_for(lambda: reports(outbox, RowsFailed), 30)
+    assert "row 10 was asked for" in reports(outbox, RowsFailed)[0].sentence  # type: ignore[attr-defined]
     thread.send(Continue())
     wait_for(lambda: Ended("r2") in outbox, 30)
     for lane, original in alone.items():
