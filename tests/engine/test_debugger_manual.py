@@ -25,7 +25,7 @@ def test_every_name_is_told_where_it_belongs(about: str) -> None:
 
 
 def test_every_function_is_told() -> None:
-    told = re.search(r"functions `([\w\s]+)`", EXPRESSIONS)
+    told = re.search(r"functions\s+`([\w\s]+)`", EXPRESSIONS)
     assert told is not None
     assert told[1].split() == list(FUNCTIONS)
 
