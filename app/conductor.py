@@ -109,6 +109,9 @@ class Conductor(QObject):
         self._source: Iterator[Record] | None = None
         """The file, as long as it isn't read to its end."""
         self._branches: set[str] = set()
+        self._branching = ""
+        """The branch under way."""
+        self._loaded: Loaded | None = None
         self._target: ModelChoice | None = None
         self._outbox: Outbox = deque()
         self._thread = EngineThread(make_workshop, self._outbox)
@@ -267,7 +270,9 @@ class Conductor(QObject):
         if self.playback.playing:
             self.playback.stand()
             self.changed.emit()
-        if self._engine in ("preparing", "running", "paused"):
+        if self._branching:
+            self._order(Stop(self._branching))  # the race that it interrupted stays
+        elif self._engine in ("preparing", "running", "paused"):
             self._order(Stop())
 
     def cancel_loading(self) -> None:
@@ -288,11 +293,13 @@ class Conductor(QObject):
         assert lane is not None
         new = f"{original}.{next(self._numbers)}"
         self._branches.add(new)
+        self._branching = new
+        plain = self.store.plain
         self._hold_engine()
         self.playback.stand()
         self.store.add_lane(LaneSpec(new, f"{lane.title}, branch", lane.about, plain=False, original=original))
         self._order(Branch(self._run, new, f"{lane.title}, branch", self._target_of(original), tuple(lane.records),
-                           change))
+                           change, plain_ids=tuple(plain.ids) if plain is not None else None))
         self._enter("preparing")
         return new
 
@@ -308,7 +315,9 @@ class Conductor(QObject):
         state = self.store.lane(lane)
         if self._target is not None or state is None or state.started is None:
             return self._target or ModelChoice()
-        info = state.started.target
+        info, loaded = state.started.target, self._loaded
+        if loaded is not None and (loaded.info.fingerprint, loaded.info.dtype) == (info.fingerprint, info.dtype):
+            return loaded.target
         return ModelChoice(source=info.source or "builtin", dtype=info.dtype, device="auto")
 
     # --- the end ------------------------------------------------------------------------------------------------------
@@ -380,6 +389,7 @@ class Conductor(QObject):
                 self.loading = report
                 self.changed.emit()
             case Loaded():
+                self._loaded = report
                 self.loading = None
                 self.loaded.emit(report)
                 self.changed.emit()
@@ -395,6 +405,7 @@ class Conductor(QObject):
             case Branched() | RowsFound() | RowsFailed():
                 self.loading = None
                 if isinstance(report, Branched):
+                    self._branching = ""
                     self._enter("over")  # or paused: what it interrupted says so next
                 self.answered.emit(report)
                 self.changed.emit()
@@ -432,6 +443,7 @@ class Conductor(QObject):
             self._order(Stop())
         self._source = None
         self._branches = set()
+        self._branching = ""
         self._target = None
         self.playback.stand()
         self.playback.open_end = False

@@ -215,7 +215,9 @@ class DebugView(QWidget):
         if why_not := self.may_branch:
             self.notice_wanted.emit(why_not, "", True)
             return
-        self._branch = self._conductor.branch(lane.id, change)
+        origin = lane.started.branch if lane.started is not None else None
+        source = origin.lane if origin is not None and change.round < origin.round else lane.id
+        self._branch = self._conductor.branch(source, change)  # rounds that a branch copied are its original's
         self.debugger.choose(lane.id)
         self.turn_to("branch")
 
@@ -231,7 +233,7 @@ class DebugView(QWidget):
         match answer:
             case RowsFound():
                 self.inspector.show_full_row(answer.row)
-            case RowsFailed():
+            case RowsFailed() if answer.sentence:
                 self.notice_wanted.emit(answer.sentence, answer.details, True)
             case Branched():
                 if answer.sentence:

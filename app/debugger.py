@@ -66,9 +66,16 @@ class Debugger(QObject):
         return lane.moment(self.store.cursor) if lane is not None else None
 
     def choose(self, lane: str) -> None:
-        if lane != self._lane:
-            self._lane = lane
-            self.changed.emit()
+        """A lane that begins behind the cursor, as branches do, is shown where it leaves its original."""
+        if lane == self._lane:
+            return
+        self._lane = lane
+        state = self.store.lane(lane)
+        if state is not None and state.serials and not state.moment(self.store.cursor).index:
+            origin = state.started.branch if state.started is not None else None
+            ends = state.history.ends
+            self.show(state, ends[min(origin.round, len(ends) - 1)] + 1 if origin is not None and ends else 1)
+        self.changed.emit()
 
     def show(self, lane: LaneState, index: int) -> None:
         """Go to a moment of a lane: ``index`` of its records have happened."""

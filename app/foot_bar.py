@@ -90,7 +90,9 @@ class FootBar(QFrame):
         place = self._conductor.playback.place + 1
         seconds = float(self._store.times[place - 1]) if place else 0.0
         ends = self._ends.column(0)
-        self.scrubber.show_place(place, len(records), f"record {place:,} of {len(records):,} · {seconds:.2f} s",
+        timed = all(lane.knows("seconds") for lane in self._store.lanes)
+        clock = f" · {seconds:.2f} s" if timed else ""
+        self.scrubber.show_place(place, len(records), f"record {place:,} of {len(records):,}{clock}",
                                  rounds=ends, live=live)  # type: ignore[arg-type]  # an array is a sequence too
 
     def _on_moved(self, index: int) -> None:

@@ -9,7 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.growing import GrowingArray
-from engine.records import Committed, Drafted, Prefilled, Record, RunFinished, Verified
+from engine.records import Committed, Drafted, Prefilled, Record, RunFinished, RunStarted, Verified
+
+
+NO_TIMES = 0.1
+"""Seconds a round is played at where its file tells no times. Nowhere shown as a figure."""
 
 
 class LaneClock:
@@ -17,17 +21,22 @@ class LaneClock:
 
     def __init__(self) -> None:
         self._round_began = 0.0
+        self._untimed = False
         self.now = 0.0
         self.finished = False
 
     def see(self, record: Record) -> float:
         """The clock's reading when this record happened."""
         match record:
+            case RunStarted():
+                self._untimed = "seconds" in record.unknown
             case Prefilled():
                 self.now += record.target_seconds + record.drafter_seconds
                 self._round_began = self.now
             case Drafted() | Verified():
                 self.now += record.seconds
+            case Committed() if self._untimed:
+                self.now += NO_TIMES
             case Committed():
                 self.now = self._round_began = max(self.now, self._round_began + record.seconds.total)
             case RunFinished():
@@ -37,18 +46,30 @@ class LaneClock:
 
 class Pace:
     """The moment of every record of a store. Lanes take turns by rounds, so a lane that is behind is shown when its
-    turn comes: moments never go back."""
+    turn comes: moments never go back. A branch, made later, is shown from then on; what it copied takes no time."""
 
     def __init__(self) -> None:
         self._lanes: dict[str, LaneClock] = {}
+        self._copying: dict[str, int] = {}
+        """Branches that still repeat their original's rounds, and the first that is their own."""
+        self._later: dict[str, float] = {}
+        """By how much a branch's own clock is behind what has been shown when it began."""
         self._times = GrowingArray()
         self._latest = 0.0
 
     def see(self, record: Record) -> None:
-        clock = self._lanes.get(record.lane)
+        lane = record.lane
+        clock = self._lanes.get(lane)
         if clock is None:
-            clock = self._lanes[record.lane] = LaneClock()
-        self._latest = max(self._latest, clock.see(record))
+            clock = self._lanes[lane] = LaneClock()
+        if isinstance(record, RunStarted) and record.branch is not None:
+            self._copying[lane] = record.branch.round
+        before, now = clock.now, clock.see(record)
+        if lane in self._copying and getattr(record, "round", -1) >= self._copying[lane]:
+            del self._copying[lane]
+            self._later[lane] = self._latest - before
+        if lane not in self._copying:
+            self._latest = max(self._latest, now + self._later.get(lane, 0.0))
         self._times.append((self._latest,))
 
     @property

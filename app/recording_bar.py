@@ -49,9 +49,13 @@ class RecordingBar(QFrame):
         if started:
             prompt = message_of(started[0].prompt_text)
             settings = said_settings(started)
-            where = f"{started[0].started[:10]}, {started[0].machine}"
-            about = f"{settings} · “{first_words(prompt)}” · measured pace · {where}"
-            whole = f"{name}: {started[0].target.name}\n{where}\n{settings}\n\n{prompt}"
+            unknown = started[0].unknown
+            where = ", ".join(filter(None, (started[0].started[:10], started[0].machine)))
+            about = " · ".join(filter(None, (
+                settings, f"“{first_words(prompt)}”" if prompt else "", "" if "seconds" in unknown else "measured pace",
+                where, started[0].about if unknown else "")))
+            whole = "\n".join(filter(None, (f"{name}: {started[0].target.name or 'unknown target'}", where, settings)))
+            whole += f"\n\n{prompt}" if prompt else ""
         self._about.show_text(f"Run decodes here · {about}" if over else about, tip=whole)
         self._replay.setVisible(over)
         self.show()
@@ -63,6 +67,8 @@ class RecordingBar(QFrame):
 
 def said_settings(started: Sequence[RunStarted]) -> str:
     """γ, temperature and length of the recorded run, in a few words."""
+    if "settings" in started[0].unknown:
+        return "settings unknown"
     settings = started[0].settings
     gammas = [str(lane.gamma) for lane in started if lane.settings.drafter.kind != "none"]
     parts = [f"γ {', '.join(dict.fromkeys(gammas))}"] if gammas else []

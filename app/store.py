@@ -140,6 +140,8 @@ class Store:
         plain, state = self.plain, self._lanes.get(lane)
         if plain is None or state is None or state is plain or plain.started is None or state.started is None:
             return None
+        if any({"settings", "tokens"} & set(one.started.unknown) for one in (plain, state) if one.started is not None):
+            return None
         if not state.started.settings.sampling.greedy or not plain.started.settings.sampling.greedy:
             return None
         ended = all(one.finished is not None and one.finished.reason in ("eos", "stop", "length", "context")

@@ -131,7 +131,8 @@ class TopBar(QFrame):
         """What runs or ran; before any run, what is loaded."""
         dtype = SHORT_DTYPES.get(target.dtype, target.dtype)
         device = target.device.upper() if target.device == "cpu" else target.device
-        self.target.show_text(f"{target.name} · {dtype} · {device} · static cache", tip=describe(target, machine))
+        known = (target.name, dtype, device, "static cache") if target.dtype else (target.name or "target unknown",)
+        self.target.show_text(" · ".join(known), tip=describe(target, machine) if target.dtype else "")
         self.exact.setVisible(exactness is not None)
         if exactness is not None:
             self.exact.setText(f"● {short_verdict(exactness)}")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
 
 from app.conductor import Notice
 from app.mishaps import details_of, explain
@@ -59,8 +59,20 @@ class Files:
         offered = list(choices())
         chosen, how = QFileDialog.getSaveFileName(self._window, "Export", "race.json",
                                                   ";;".join(one.filter for one in offered))
-        if chosen:
-            self.export(Path(chosen), next((one.name for one in offered if one.filter == how), ""))
+        format = next((one.name for one in offered if one.filter == how), "")
+        if chosen and self._may_replace(Path(chosen), format):
+            self.export(Path(chosen), format)
+
+    def _may_replace(self, path: Path, format: str) -> bool:
+        """Some formats write several files: the dialog has asked about one name only."""
+        from app.exporting import replaced
+
+        others = [one for one in replaced(path, format) if one != path]
+        if not others:
+            return True
+        names = ", ".join(one.name for one in others)
+        answer = QMessageBox.question(self._window, "Export", f"Replace {names} in {path.parent}?")
+        return answer == QMessageBox.StandardButton.Yes
 
     def export(self, path: Path, format: str) -> None:
         from app.exporting import export

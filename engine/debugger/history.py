@@ -126,6 +126,12 @@ class Moment:
         """A token's own text, as far as the records tell it ("" may be a token's real text)."""
         return self.history.texts.get(token, f"#{token}" if token != UNKNOWN_TOKEN else "unknown token")
 
+    def in_line(self, token: int, text: str | None = None) -> str:
+        """A token among others: ``text``, what it adds, or its own; where texts aren't known, its id or a sign."""
+        if text or self.started is None or "texts" not in self.started.unknown:
+            return self.label(token) if text is None else text
+        return f"#{token} " if token != UNKNOWN_TOKEN else "□ "
+
 
 class History:
     """All records of one lane, growing; :meth:`at` is any moment of it."""

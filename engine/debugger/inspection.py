@@ -105,7 +105,7 @@ class _Reading:
         self.moment, self.round, self.index = moment, so_far, index
         self.row = so_far.row(index)
         self.draft = so_far.drafted[index] if index < so_far.k else None
-        self.greedy = moment.started is not None and moment.started.settings.sampling.greedy
+        self.greedy = moment.greedy
         self.unknown: tuple[Unknown, ...] = moment.started.unknown if moment.started is not None else ()
         self.committed = self._ended_here(so_far.committed)
         self.use: Use = so_far.row_use(index) if so_far.verified or so_far.committed else "drafted"
@@ -170,6 +170,10 @@ class _Reading:
         final = f"“{self._final_label()}”"
         if self.committed is not None:
             c = self.committed
+            if not self.greedy and not self.moment.sampled:  # how it was chosen isn't known
+                return {"correction": f"{y} is rejected; the correction {final} takes its place.",
+                        "bonus": f"All {c.accepted} accepted; the bonus {final} follows.",
+                        "plain": f"{final} is committed.", "none": ""}[c.final]
             source = "the residual" if c.final == "correction" and not c.residual_empty and not self.greedy else "p"
             return {"correction": f"{y} is rejected; the correction {final} is {chosen} {source}.",
                     "bonus": f"All {c.accepted} accepted: the bonus {final} is {chosen} p.",

@@ -68,21 +68,21 @@ def _chips(moment: Moment, now: RoundSoFar | None) -> list[Chip]:
     first, room = start, TAIL_TEXT
     while first > max(0, start - TAIL) and room > 0:
         first -= 1
-        room -= len(moment.label(moment.history.ids[first]))
+        room -= len(moment.in_line(moment.history.ids[first]))
     chips = [Chip(-1, "…", "prompt", -1, -1, first - 1)] if first else []
     prompt = len(moment.started.prompt) if moment.started is not None else 0
-    chips += [Chip(token, squeezed(moment.label(token)), "prompt" if first + place < prompt else "plain", -1, -1,
+    chips += [Chip(token, squeezed(moment.in_line(token)), "prompt" if first + place < prompt else "plain", -1, -1,
                    first + place) for place, token in enumerate(moment.history.ids[first:start])]
     if now is None:
         return chips
-    chips += [Chip(d.token, one_line(d.text), now.fate(d.index), now.round, d.index, start + d.index)
-              for d in now.drafted]
+    chips += [Chip(d.token, one_line(moment.in_line(d.token, d.text)), now.fate(d.index), now.round, d.index,
+                   start + d.index) for d in now.drafted]
     done = now.committed
     if done is not None:  # a recording may hold nothing but the outcome
         chips += [Chip(done.tokens[i], one_line(done.texts[i]), "accepted", now.round, i, start + i)
                   for i in range(now.k, min(done.accepted, len(done.tokens)))]
     if done is not None and done.final != "none":
-        text = one_line(done.texts[-1] or moment.label(done.tokens[-1]))
+        text = one_line(moment.in_line(done.tokens[-1], done.texts[-1]) or moment.label(done.tokens[-1]))
         chips.append(Chip(done.tokens[-1], text, done.final, now.round, len(now.judged) if done.final != "correction"
                           else _rejected(now), start + len(done.tokens) - 1))
     return chips
@@ -93,6 +93,13 @@ def _rejected(now: RoundSoFar) -> int:
 
 
 # What has just happened, in words
+
+
+def named(moment: Moment, token: int, text: str | None = None) -> str:
+    """A token within a sentence: in quotation marks, where its text is known."""
+    shown = moment.in_line(token, text)
+    known = text or moment.started is None or "texts" not in moment.started.unknown
+    return quoted(shown) if known else shown.strip()
 
 
 def sentence(moment: Moment) -> str:
@@ -122,13 +129,15 @@ def sentence(moment: Moment) -> str:
 
 def _drafted(moment: Moment, now: RoundSoFar) -> str:
     draft = now.drafted[-1]
-    text = f"Draft {draft.index + 1}, {quoted(draft.text)}, is proposed"
+    text = f"Draft {draft.index + 1}, {named(moment, draft.token, draft.text)}, is proposed"
     if draft.source:
         return f"{text}: {draft.source}."
     if draft.q is None:
         return f"{text}."
-    if not moment.sampled:
+    if moment.greedy:
         return f"{text}: the drafter’s most probable token."
+    if draft.draw is None:
+        return f"{text}: the drafter gave it probability q = {plain(draft.q)}."
     return f"{text}: the drafter drew it with probability q = {plain(draft.q)}."
 
 
@@ -144,27 +153,29 @@ def _judged(moment: Moment, now: RoundSoFar) -> str:
     last = now.judged[-1]
     said = [verdict(moment, last)]
     if last.accepted and last.index + 1 < now.k:
-        said.append(f"Next is draft {last.index + 2}, {quoted(now.drafted[last.index + 1].text)}.")
+        after = now.drafted[last.index + 1]
+        said.append(f"Next is draft {last.index + 2}, {named(moment, after.token, after.text)}.")
     elif last.accepted:
         said.append("That was the last draft." if now.k > 1 else "It was the only draft.")
     else:
         said.append("A correction follows.")
-        said += _never_tested(now, "will never be tested")
+        said += _never_tested(moment, now, "will never be tested")
     return " ".join(said)
 
 
 def verdict(moment: Moment, judged: Judged) -> str:
     """One test with its arithmetic, as far as it is known."""
-    named = f"Draft {judged.index + 1}, {quoted(judged.text)}, is {'accepted' if judged.accepted else 'rejected'}"
-    if not moment.sampled:
-        return named + _greedy_reason(moment, judged)
+    told = (f"Draft {judged.index + 1}, {named(moment, judged.token, judged.text)}, is "
+            f"{'accepted' if judged.accepted else 'rejected'}")
+    if moment.greedy:
+        return told + _greedy_reason(moment, judged)
     if judged.draw is None or judged.q is None or judged.p is None:
-        return f"{named}."
+        return f"{told}."
     left, right = judged.draw * judged.q, judged.p
     below = left < right
     u_q, p = compared(left, right)
     how = f"u·q = {u_q} {'is below' if below else 'is not below'} p = {p}"
-    return f"{named}: {how}." if below == judged.accepted else f"{named} although {how}."
+    return f"{told}: {how}." if below == judged.accepted else f"{told} although {how}."
 
 
 def _greedy_reason(moment: Moment, judged: Judged) -> str:
@@ -191,22 +202,25 @@ def _committed(moment: Moment, now: RoundSoFar) -> str:
     elif done.accepted:
         said.append(f"{done.accepted} of {now.k} drafts {'is' if done.accepted == 1 else 'are'} accepted.")
     said += _final(moment, now, done)
-    said += _never_tested(now, "is never tested")
+    said += _never_tested(moment, now, "is never tested")
     return " ".join(said)
 
 
 def _plain(moment: Moment, done: Committed) -> str:
-    token = quoted(moment.label(done.tokens[-1]))
-    return f"{token} is drawn from p and committed." if moment.sampled \
-        else f"{token}, the target’s most probable token, is committed."
+    token = named(moment, done.tokens[-1])
+    if moment.greedy:
+        return f"{token}, the target’s most probable token, is committed."
+    return f"{token} is drawn from p and committed." if moment.sampled else f"{token} is committed."
 
 
 def _final(moment: Moment, now: RoundSoFar, done: Committed) -> list[str]:
     if done.final == "none":
         return ["The output ends with it." if done.accepted == 1 else "The output ends with the last accepted one."]
-    token = quoted(moment.label(done.tokens[-1]))
+    token = named(moment, done.tokens[-1])
     if not moment.sampled and done.final == "correction":
         return [f"The correction {token} takes its place."]
+    if not moment.sampled and not moment.greedy:
+        return [f"The {done.final} {token} follows." if done.final == "bonus" else f"{token} is committed."]
     if not moment.sampled:
         return [f"The {done.final} {token} is the target’s most probable token after {'it' if now.k == 1 else 'them'}."
                 if now.k else f"{token} is the target’s most probable token."]
@@ -217,12 +231,12 @@ def _final(moment: Moment, now: RoundSoFar, done: Committed) -> list[str]:
             if now.k else f"{token} is drawn from p."]
 
 
-def _never_tested(now: RoundSoFar, what: str) -> list[str]:
-    left = [d for d in now.drafted if now.fate(d.index) == "void"]
+def _never_tested(moment: Moment, now: RoundSoFar, what: str) -> list[str]:
+    left = [named(moment, d.token, d.text) for d in now.drafted if now.fate(d.index) == "void"]
     if not left:
         return []
     if len(left) == 1:
-        return [f"{quoted(left[0].text)} {what}."]
-    names = f"{', '.join(quoted(d.text) for d in left[:-1])} and {quoted(left[-1].text)}" if len(left) <= 3 \
+        return [f"{left[0]} {what}."]
+    names = f"{', '.join(left[:-1])} and {left[-1]}" if len(left) <= 3 \
         else f"The {len(left)} drafts behind it"
     return [f"{names} {what.replace('is ', 'are ')}."]

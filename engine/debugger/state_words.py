@@ -53,11 +53,13 @@ def _prefix(moment: Moment) -> str:
     """As of the round’s start: what its drafts continue."""
     end = moment.round.start if moment.round is not None else moment.length
     first = max(0, end - TAIL)
-    return ("…" if first else "") + squeezed("".join(moment.label(t) for t in moment.history.ids[first:end]))
+    return ("…" if first else "") + squeezed("".join(moment.in_line(t) for t in moment.history.ids[first:end]))
 
 
 def _tokens(moment: Moment) -> str:
     assert moment.started is not None
+    if "prompt" in moment.started.unknown:
+        return f"{moment.length:,} committed; the prompt is unknown"
     prompt = min(len(moment.started.prompt), moment.length)
     return f"{moment.length:,} committed: {prompt:,} of the prompt, {moment.length - prompt:,} of the output"
 

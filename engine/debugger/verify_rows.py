@@ -7,6 +7,7 @@ from typing import Literal
 
 from engine.debugger.history import Moment, RoundSoFar, RowUse
 from engine.debugger.token_words import squeezed
+from engine.records import UNKNOWN_TOKEN
 
 TAIL = 24
 """Tokens of the prefix that are kept for showing; its end is what matters."""
@@ -48,34 +49,36 @@ def verify_rows(moment: Moment) -> VerifyRows | None:
     if now is None or moment.started is None:
         return None
     base = now.start
-    tail = [moment.label(token) for token in moment.history.ids[max(0, base - TAIL) : base]]
+    tail = [moment.in_line(token) for token in moment.history.ids[max(0, base - TAIL) : base]]
     prefix = ("…" if base > TAIL else "") + squeezed("".join(tail))
     rows = []
     for index in range(now.k + 1):
         rows.append(_row(moment, now, index, prefix))
         if index < now.k:
-            prefix += squeezed(now.drafted[index].text)
+            prefix += squeezed(moment.in_line(now.drafted[index].token, now.drafted[index].text))
     return VerifyRows(_title(now), _remark(moment, now), tuple(rows))
 
 
 def _row(moment: Moment, now: RoundSoFar, index: int, prefix: str) -> VerifyRow:
     use: RowUse | Literal["missing"] = now.row_use(index) if now.verified is not None or now.committed is not None \
         else "missing"
-    token, label, kind = _token(now, index)
+    token, label, kind = _token(moment, now, index)
     correction = ""
     if use == "rejected" and now.committed is not None and now.committed.final == "correction":
-        correction = moment.label(now.committed.tokens[-1])
+        last = now.committed.tokens[-1]
+        correction = moment.label(last) if last != UNKNOWN_TOKEN else moment.in_line(last).strip()
     return VerifyRow(now.round, index, now.start + index, prefix, use, _status(moment, now, index, use), correction,
                      token, label, kind)
 
 
-def _token(now: RoundSoFar, index: int) -> tuple[int | None, str, str]:
+def _token(moment: Moment, now: RoundSoFar, index: int) -> tuple[int | None, str, str]:
     """Id, text and kind of what stands at the right of a row."""
     if index < now.k:
         draft = now.drafted[index]
-        return draft.token, draft.text, now.fate(index)
+        return draft.token, moment.in_line(draft.token, draft.text), now.fate(index)
     if now.committed is not None and now.committed.final in ("bonus", "plain"):
-        return now.committed.tokens[-1], now.committed.texts[-1], now.committed.final
+        token = now.committed.tokens[-1]
+        return token, moment.in_line(token, now.committed.texts[-1]), now.committed.final
     return None, "", "void" if now.fate(index) == "void" else "pending"
 
 

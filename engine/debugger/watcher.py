@@ -62,7 +62,7 @@ class Watcher:
     def __init__(self, breakpoints: Sequence[Breakpoint], around: Mapping[str, Around] | None = None) -> None:
         """``around``: by lane, looked up when the lane is first seen; its ``plain_ids`` may grow meanwhile."""
         self.breakpoints = tuple(breakpoints)
-        self._around = around or {}
+        self._around = {} if around is None else around
         self._passes: dict[str, _Pass] = {}
 
     def see(self, history: History) -> tuple[Breakpoint, ...]:
