@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from app.growing import GrowingArray
 from engine.records import Committed, Drafted, Prefilled, Record, RunFinished, RunStarted, Verified
 
-
 NO_TIMES = 0.1
 """Seconds a round is played at where its file tells no times. Nowhere shown as a figure."""
 
