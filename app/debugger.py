@@ -6,6 +6,7 @@ thread has its own watcher for what is still to come.
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_right
 from collections.abc import Sequence
 
@@ -23,8 +24,10 @@ from engine.debugger.scene import Around
 from engine.debugger.watcher import Trail, count_stops
 from widgets.breakpoint_row import BreakpointRow
 
-LOOK = 3000
-"""Records searched for breakpoints in one frame, ahead of being asked."""
+LOOK = 200
+"""Records searched for breakpoints at a time, ahead of being asked."""
+LOOK_SECONDS = 0.003
+"""Of a frame's 16 ms, what that may take."""
 
 
 class Debugger(QObject):
@@ -119,7 +122,7 @@ class Debugger(QObject):
 
     def stop_between(self, before: int, after: int) -> int | None:
         """For the playback: the first stop on its way. Going on from a breakpoint doesn't stop at it again."""
-        found = self._nearest(before, 1 if after > before else -1)
+        found = self._nearest(before, 1 if after > before else -1, after)
         if found is None:
             return None
         serial, lane, fired = found
@@ -128,8 +131,9 @@ class Debugger(QObject):
             return serial
         return None
 
-    def _nearest(self, place: int, direction: int) -> tuple[int, str, Sequence[Breakpoint]] | None:
-        """Serial number, lane and breakpoints of the nearest stop in any lane."""
+    def _nearest(self, place: int, direction: int, until: int | None = None
+                 ) -> tuple[int, str, Sequence[Breakpoint]] | None:
+        """Serial number, lane and breakpoints of the nearest stop in any lane. ``until``: none is wanted beyond it."""
         if not any(one.enabled for one in self.breakpoints):
             return None
         best = None
@@ -138,7 +142,8 @@ class Debugger(QObject):
             trail = self._trail(lane)
             if direction < 0 and not (moment and lane.serials[moment - 1] == place):
                 moment += 1  # its last record lies before the place, so it may be where to stop
-            stop = trail.after(moment) if direction > 0 else trail.before(moment)
+            last = None if until is None else bisect_right(lane.serials, until)
+            stop = trail.after(moment, last) if direction > 0 else trail.before(moment)
             if stop is None:
                 continue
             serial = lane.serials[stop[0] - 1]
@@ -166,8 +171,7 @@ class Debugger(QObject):
         if lane is not None and 0 < paused.index <= len(lane.serials):
             self.fired, self.fired_at = frozenset(paused.hits), lane.serials[paused.index - 1]
             self._lane = paused.lane
-            if self.fired_at < len(self.store.records()) - 1:
-                self.conductor.go(self.fired_at)
+            self.conductor.go(self.fired_at)
             self.changed.emit()
 
     # --- breakpoints --------------------------------------------------------------------------------------------------
@@ -219,9 +223,12 @@ class Debugger(QObject):
 
     def look_ahead(self) -> None:
         """Once a frame: search a little further, so that the list and the scrubber know before anyone asks."""
-        if any(one.enabled for one in self.breakpoints):
-            for lane in self.store.lanes:
-                self._trail(lane).look(LOOK)
+        if not any(one.enabled for one in self.breakpoints):
+            return
+        waiting = [self._trail(lane) for lane in self.store.lanes]
+        end = time.perf_counter() + LOOK_SECONDS
+        while waiting and time.perf_counter() < end:
+            waiting = [trail for trail in waiting if time.perf_counter() < end and trail.look(LOOK)]
 
     def stops(self) -> Sequence[int]:
         """Of the lane in view: the moments at which a breakpoint stops, as far as was looked; grows."""
