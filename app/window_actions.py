@@ -51,9 +51,7 @@ def declare(window: Window) -> tuple[Action, ...]:
         *_debug(window),
         Action("file.open", "Open recording…", window.files.choose_recording, "File", "Ctrl+O", icon="folder",
                tip="Play a .spectrace file, or what other programs have recorded", keywords=("load trace", "play")),
-        Action("file.reopen", "Open the last recording again", lambda: window.files.open(window.files.recent.paths[0]),
-               "File", tip="The one that was opened last", enabled_when=lambda: bool(window.files.recent.paths),
-               keywords=("recent", "history")),
+        *_recent(window),
         Action("file.save", "Save recording…", window.files.save_recording, "File", "Ctrl+S", icon="record",
                tip="Keep all records of this run in a .spectrace file", enabled_when=lambda: window.has_records,
                keywords=("export trace", "keep")),
@@ -90,6 +88,25 @@ def declare(window: Window) -> tuple[Action, ...]:
                keywords=("keys", "hotkeys", "help")),
         Action("help.about", "About SpecScope", window.show_about, "Help", keywords=("version", "license", "licence")),
     )
+
+
+RECENT = 5
+
+
+def _recent(window: Window) -> tuple[Action, ...]:
+    """The files that were opened last; those that are gone leave their places empty."""
+    def name(place: int) -> str:
+        paths = window.files.lately
+        return f"Open again: {paths[place].name}" if place < len(paths) else f"Open again: no file {place + 1} yet"
+
+    def open_again(place: int) -> None:
+        window.files.open(window.files.lately[place])
+
+    return tuple(Action(
+        f"file.recent{place + 1}", f"Open again: file {place + 1}", partial(open_again, place), "File",
+        "Ctrl+Shift+O" if place == 0 else "", tip="A file that was opened lately",
+        enabled_when=partial(lambda at: at < len(window.files.lately), place), text_now=partial(name, place),
+        keywords=("recent", "history", "last")) for place in range(RECENT))
 
 
 def _go(window: Window) -> tuple[Action, ...]:

@@ -26,6 +26,8 @@ class Files:
     def __init__(self, window: Window, recent: Recent) -> None:
         self._window = window
         self.recent = recent
+        self.lately = recent.paths
+        """Asked once: every refresh of the actions reads it."""
 
     def choose_recording(self) -> None:
         chosen, _ = QFileDialog.getOpenFileName(self._window, "Open a recording", "", file_filter())
@@ -36,6 +38,7 @@ class Files:
         self._window.play(path)
         if self._window.conductor.recording == path:
             self.recent.add(path)
+            self.lately = self.recent.paths
 
     def save_recording(self) -> None:
         chosen, _ = QFileDialog.getSaveFileName(self._window, "Save the recording", "race.spectrace.zst", TRACES)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from pytestqt.qtbot import QtBot
 
 from app.lane_at import LaneAt
+from app.lane_state import LaneState
 from app.window import Window
 from engine import trace
 from engine.debugger.cache_cells import cache_cells
@@ -19,7 +21,7 @@ from engine.debugger.round_words import round_words
 from engine.debugger.state_words import state_words
 from engine.debugger.verify_rows import verify_rows
 from engine.debugger.what_if import NoChange, OtherDraw
-from engine.records import Committed, Judged, RunFinished
+from engine.records import Committed, Judged, Origin, Record, RunFinished, RunStarted
 from tests.app.fake_workshop import FakeWorkshop
 from tests.widgets import fake_run
 
@@ -266,3 +268,148 @@ def test_with_no_model_a_branch_says_what_it_needs(make_window: MakeWindow, qtbo
     window.debug.what_if(NoChange(round=1))
     qtbot.waitUntil(lambda: "not here" in window.notice.sentence)
     assert window.store.lanes[-1].status == "failed"
+
+
+def test_recent_files_can_be_opened_again(make_window: MakeWindow, qtbot: QtBot, sampled: Path) -> None:
+    window = opened(opened(make_window(), qtbot, sampled), qtbot)
+    window.actions_list.refresh()
+    first, second = (window.actions_list[f"file.recent{n}"] for n in (1, 2))
+    assert (first.text(), second.text()) == (f"Open again: {DEMO.name}", f"Open again: {sampled.name}")
+    assert not window.actions_list["file.recent3"].isEnabled()
+    second.trigger()
+    assert window.conductor.recording == sampled
+    assert first.text() == f"Open again: {sampled.name}"
+
+
+def recorded(path: Path, records: Iterable[Record]) -> Path:
+    with trace.Writer(path) as writer:
+        for record in records:
+            writer.write(record)
+    return path
+
+
+def paused(window: Window, qtbot: QtBot) -> Window:
+    window.run_or_continue()
+    qtbot.waitUntil(lambda: len(window.store.records()) > 80)
+    window.conductor.pause()
+    qtbot.waitUntil(lambda: window.conductor.phase == "paused")
+    return window
+
+
+def test_branches_of_a_reopened_recording_keep_their_lanes(make_window: MakeWindow, qtbot: QtBot, sampled: Path,
+                                                           tmp_path: Path) -> None:
+    window = opened(make_window(), qtbot, sampled)
+    window.debug.what_if(NoChange(round=1))
+    qtbot.waitUntil(lambda: window.store.lanes[-1].finished is not None)
+    window.files.write_recording(tmp_path / "branched.spectrace")
+    other = opened(make_window(), qtbot, tmp_path / "branched.spectrace")
+    other.debug.refresh()
+    titles = [lane.title for lane in other.store.lanes]
+    assert [other.debug.chooser.itemText(i) for i in range(other.debug.chooser.count())] == titles
+    before = [lane.records for lane in other.store.lanes]
+    other.debug.what_if(NoChange(round=1))
+    assert [lane.records for lane in other.store.lanes][:-1] == before
+    assert len(other.store.lanes) == len(before) + 1
+
+
+def test_a_recording_with_a_branch_that_was_called_off_opens(make_window: MakeWindow, qtbot: QtBot, sampled: Path,
+                                                             tmp_path: Path) -> None:
+    workshop = FakeWorkshop(endless_restore=True)
+    window = opened(make_window(workshop), qtbot, sampled)
+    window.debug.what_if(NoChange(round=1))
+    qtbot.waitUntil(lambda: window.conductor.loading is not None)
+    window.conductor.cancel_loading()
+    qtbot.waitUntil(lambda: window.store.lanes[-1].finished is not None)
+    workshop.endless_restore = False
+    window.debug.what_if(NoChange(round=1))
+    qtbot.waitUntil(lambda: window.store.lanes[-1].finished is not None)
+    window.files.write_recording(tmp_path / "branched.spectrace")
+    assert len(list(trace.read(tmp_path / "branched.spectrace"))) == len(window.store.records())
+
+
+def test_one_branch_at_a_time(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = paused(make_window(FakeWorkshop(pace=0.002, limit=150)), qtbot)
+    window.debug.what_if(NoChange(round=1))
+    branch = window.store.lanes[-1]
+    qtbot.waitUntil(lambda: len(branch.records) > 20)
+    window.conductor.go(5)
+    qtbot.waitUntil(lambda: window.conductor._engine == "paused")
+    window.debug.what_if(NoChange(round=0))
+    assert window.store.lanes[-1] is branch
+    assert "Another branch" in window.notice.sentence
+    window.conductor.stop()
+    qtbot.waitUntil(lambda: window.debug.may_branch == "")
+    assert branch.status == "stopped"
+
+
+def test_another_recording_ends_a_branch_and_the_race_behind_it(make_window: MakeWindow, qtbot: QtBot, sampled: Path
+                                                                ) -> None:
+    window = paused(make_window(FakeWorkshop(pace=0.002, limit=150)), qtbot)
+    window.debug.what_if(NoChange(round=1))
+    qtbot.waitUntil(lambda: len(window.store.lanes[-1].records) > 20)
+    opened(window, qtbot, sampled)
+    qtbot.waitUntil(lambda: not window.conductor._thread._under_way)
+
+
+def test_cancelling_whole_rows_leaves_the_race(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = paused(make_window(FakeWorkshop(pace=0.001, limit=100, endless_restore=True)), qtbot)
+    answers: list[object] = []
+    window.conductor.answered.connect(answers.append)
+    lane = window.debugger.lane
+    assert lane is not None
+    window.conductor.ask_rows(lane.id, 1, 0)
+    window.conductor.cancel_loading()
+    qtbot.waitUntil(lambda: bool(answers))
+    qtbot.wait(50)
+    assert window.conductor.phase == "paused"
+    window.conductor.proceed()
+    qtbot.waitUntil(lambda: window.conductor.phase == "over")
+    assert {one.status for one in window.store.lanes} == {"finished"}
+
+
+def test_rounds_that_a_branch_of_a_branch_copied_are_the_first_ones(make_window: MakeWindow, qtbot: QtBot,
+                                                                    tmp_path: Path) -> None:
+    def lane(name: str, origin: Origin | None) -> Iterator[Record]:
+        for record in fake_run.lane_records(fake_run.DRAFT, limit=60):
+            told = msgspec.structs.replace(record, lane=name)
+            yield msgspec.structs.replace(told, branch=origin) if isinstance(told, RunStarted) else told
+
+    def origin(name: str, round: int) -> Origin:
+        return Origin(lane=name, round=round, change="", lossless=True)
+
+    records = [*lane("a", None), *lane("a.1", origin("a", 2)), *lane("a.1.2", origin("a.1", 4)),
+               *lane("x", origin("gone", 3)), *lane("y", origin("z", 3)), *lane("z", origin("y", 3))]
+    window = opened(make_window(), qtbot, recorded(tmp_path / "chain.spectrace", records))
+    for name, round, owner in (("a.1.2", 1, "a"), ("a.1.2", 3, "a.1"), ("a.1.2", 4, "a.1.2"), ("x", 1, "x")):
+        state = window.store.lane(name)
+        assert state is not None
+        assert window.debug._owner(state, round).id == owner
+    circle = window.store.lane("y")
+    assert circle is not None
+    assert window.debug._owner(circle, 1).id in ("y", "z")
+    window.debugger.choose("x")
+    window.debug.what_if(NoChange(round=1))
+    assert window.store.lanes[-1].original == "x"  # and whoever decodes says what is missing
+
+
+def test_whole_rows_are_shown_in_their_own_lane_only(make_window: MakeWindow, qtbot: QtBot, tmp_path: Path) -> None:
+    records = fake_run.race((fake_run.SKIP, fake_run.DRAFT), limit=60)
+    window = opened(make_window(), qtbot, recorded(tmp_path / "two.spectrace", records))
+    first, second = window.store.lanes
+
+    def look_at(lane: LaneState) -> None:
+        window.debugger.choose(lane.id)
+        window.debug._on_selected(3, 0)
+        window.debug.refresh()
+
+    answers: list[object] = []
+    window.conductor.answered.connect(answers.append)
+    look_at(first)
+    window.conductor.ask_rows(first.id, 3, 0)
+    qtbot.waitUntil(lambda: len(answers) == 1)
+    assert window.debug.inspector._full is not None
+    look_at(second)
+    assert window.debug.inspector._full is None
+    window.conductor.ask_rows(first.id, 3, 0)
+    qtbot.waitUntil(lambda: len(answers) == 2)
+    assert window.debug.inspector._full is None
