@@ -15,7 +15,8 @@ class Screen:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._made: dict[str, LaneAt] = {}
+        self._made: dict[str, tuple[int, LaneAt]] = {}
+        """With the cursor that it was asked for: records that come later change nothing before them."""
 
     @property
     def revision(self) -> int:
@@ -70,8 +71,9 @@ class Screen:
         cursor = self.store.cursor
         if cursor is None:
             return lane
-        moment = lane.moment(cursor)
         known = self._made.get(lane.id)
-        if known is None or known.base is not lane or known.moment != moment:
-            known = self._made[lane.id] = LaneAt(lane, moment)
-        return known
+        if known is None or known[0] != cursor or known[1].base is not lane:
+            moment = lane.moment(cursor)
+            same = known is not None and known[1].base is lane and known[1].moment == moment
+            known = self._made[lane.id] = cursor, known[1] if known is not None and same else LaneAt(lane, moment)
+        return known[1]
