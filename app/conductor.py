@@ -19,6 +19,7 @@ from app.mishaps import details_of, explain
 from app.orders import (
     Branch,
     Branched,
+    Cancel,
     Catalogue,
     Continue,
     Ended,
@@ -28,6 +29,7 @@ from app.orders import (
     Examined,
     Failed,
     Idle,
+    Leave,
     Load,
     Loaded,
     Loading,
@@ -149,6 +151,16 @@ class Conductor(QObject):
     def decoding(self) -> bool:
         """A race has the engine: an examination would hold it up."""
         return self._engine in ("preparing", "running")
+
+    @property
+    def reading(self) -> bool:
+        """More of the recording is to come."""
+        return self._source is not None
+
+    @property
+    def branching(self) -> bool:
+        """A branch is under way, be it paused: there is none beside it."""
+        return bool(self._branching)
 
     def preload(self, setup: Setup, trust: bool = False) -> None:
         """Say what the models need, then have the target ready before anyone asks for it."""
@@ -276,7 +288,7 @@ class Conductor(QObject):
             self._order(Stop())
 
     def cancel_loading(self) -> None:
-        self._order(Stop())
+        self._order(Cancel())
 
     def examine(self, order: Examine | StopExamining) -> None:
         self._order(order)
@@ -291,7 +303,8 @@ class Conductor(QObject):
         """What if? Another lane, from that change on; returns its id."""
         lane = self.store.lane(original)
         assert lane is not None
-        new = f"{original}.{next(self._numbers)}"
+        names = (f"{original}.{number}" for number in self._numbers)
+        new = next(name for name in names if self.store.lane(name) is None)  # a recording may hold branches
         self._branches.add(new)
         self._branching = new
         plain = self.store.plain
@@ -404,7 +417,7 @@ class Conductor(QObject):
                 self._enter("over")
             case Branched() | RowsFound() | RowsFailed():
                 self.loading = None
-                if isinstance(report, Branched):
+                if isinstance(report, Branched) and report.lane == self._branching:
                     self._branching = ""
                     self._enter("over")  # or paused: what it interrupted says so next
                 self.answered.emit(report)
@@ -439,8 +452,8 @@ class Conductor(QObject):
             self._order(Pause())
 
     def _leave_current(self) -> None:
-        if self._engine in ("preparing", "running", "paused"):
-            self._order(Stop())
+        if self._branching or self._engine in ("preparing", "running", "paused"):
+            self._order(Leave())
         self._source = None
         self._branches = set()
         self._branching = ""

@@ -64,6 +64,9 @@ class DebugView(QWidget):
         """The lane that is shown beside its original."""
         self._row: int | None = None
         self._seen: object = None
+        self._inspected: LaneState | None = None
+        self._settings_of = ""
+        self._titles: list[str] = []
         self.page: Page = "timeline"
         self.side: Side = "breakpoints"
 
@@ -109,7 +112,9 @@ class DebugView(QWidget):
         if lane is None or moment is None or moment.started is None:
             return
         number = moment.round.round if moment.round is not None else 0
-        dialog = WhatIfDialog(self._theme, moment.started.settings, number, ("none", "ngram", "layer-skip"), self)
+        self._settings_of = lane.id  # another may be in view by the time they are chosen
+        dialog = WhatIfDialog(self._theme, moment.started.settings, number, ("none", "ngram", "layer-skip"), self,
+                              before=lane.history.position_of(number) - len(moment.started.prompt))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.chosen.connect(self._on_settings)
         dialog.open()
@@ -128,6 +133,10 @@ class DebugView(QWidget):
                     f"{', '.join(lane.started.unknown)}, so it can't be decoded again.")
         if self._conductor.decoding and not self._conductor.playback.behind:
             return "The engine is running: pause it first."
+        if self._conductor.branching:
+            return "Another branch is under way: let it run to its end, or stop it first."
+        if self._conductor.reading:
+            return "The recording is still being read: wait until it is all there."
         return ""
 
     # --- once a frame -------------------------------------------------------------------------------------------------
@@ -138,13 +147,19 @@ class DebugView(QWidget):
         self.debugger.look_ahead()
         lane, moment = self.debugger.lane, self.debugger.moment
         seen = (lane, moment.index if moment else None, len(lane.records) if lane else 0, self._store.selection,
-                self.page, self.side, self._conductor.phase, len(self.debugger.stops()), self._store.revision)
+                self.page, self.side, self._conductor.phase, len(self.debugger.stops()), self._store.revision,
+                self.may_branch)
         if seen == self._seen:
             return
         self._seen = seen
         self._show(lane, moment)
 
     def _show(self, lane: LaneState | None, moment: Moment | None) -> None:
+        if self._titles != [one.title for one in self._store.lanes]:
+            self._fill_chooser()  # a lane is told of before its first record gives it its title
+        if lane is not self._inspected:
+            self._inspected = lane
+            self.inspector.show_full_row(None)  # of the lane before, though of the same round and place
         row = self._row_of(lane, moment)
         shown = telling(moment.round) if row is None and moment is not None and moment.round is not None else row
         self.strip.show_moment(moment)
@@ -215,14 +230,24 @@ class DebugView(QWidget):
         if why_not := self.may_branch:
             self.notice_wanted.emit(why_not, "", True)
             return
-        origin = lane.started.branch if lane.started is not None else None
-        source = origin.lane if origin is not None and change.round < origin.round else lane.id
-        self._branch = self._conductor.branch(source, change)  # rounds that a branch copied are its original's
+        self._branch = self._conductor.branch(self._owner(lane, change.round).id, change)
         self.debugger.choose(lane.id)
         self.turn_to("branch")
 
+    def _owner(self, lane: LaneState, round: int) -> LaneState:
+        """Rounds that a branch copied are its original's, which may be a branch itself."""
+        for _ in self._store.lanes:  # a file may name a circle
+            origin = lane.started.branch if lane.started is not None else None
+            original = self._store.lane(origin.lane) if origin is not None and round < origin.round else None
+            if original is None:
+                break
+            lane = original
+        return lane
+
     def _on_settings(self, change: OtherSettings) -> None:
-        self.what_if(change)
+        if self._store.lane(self._settings_of) is not None:
+            self.debugger.choose(self._settings_of)
+            self.what_if(change)
 
     def _on_rows_wanted(self, round: int, index: int) -> None:
         lane = self.debugger.lane
@@ -232,7 +257,8 @@ class DebugView(QWidget):
     def _on_answer(self, answer: object) -> None:
         match answer:
             case RowsFound():
-                self.inspector.show_full_row(answer.row)
+                if self._inspected is not None and answer.lane == self._inspected.id:
+                    self.inspector.show_full_row(answer.row)
             case RowsFailed() if answer.sentence:
                 self.notice_wanted.emit(answer.sentence, answer.details, True)
             case Branched():
@@ -301,6 +327,7 @@ class DebugView(QWidget):
         self.chooser.clear()
         for lane in lanes:
             self.chooser.addItem(lane.title, lane.id)
+        self._titles = [lane.title for lane in lanes]
         if chosen is not None:
             self.chooser.setCurrentIndex(self.chooser.findData(chosen.id))
         self.chooser.setEnabled(len(lanes) > 1)

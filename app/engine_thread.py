@@ -19,6 +19,7 @@ from app.mishaps import details_of, explain
 from app.orders import (
     Branch,
     Branched,
+    Cancel,
     Continue,
     Ended,
     Estimate,
@@ -27,6 +28,7 @@ from app.orders import (
     Examined,
     Failed,
     Idle,
+    Leave,
     Load,
     Loaded,
     Loading,
@@ -55,7 +57,7 @@ SWITCH_SECONDS = 0.001
 Outbox = deque[Record | Report]
 _Tell = Callable[[Loading], None]
 _Cancelled = Callable[[], bool]
-_URGENT = (Race, Branch, Continue, StepRecord, StepRound, Stop, Quit)
+_URGENT = (Race, Branch, Continue, StepRecord, StepRound, Stop, Cancel, Leave, Quit)
 """What an examination makes way for."""
 
 
@@ -168,7 +170,8 @@ class EngineThread:
         passage = Passage(order, self._breakpoints, around)
 
         def cancelled() -> bool:
-            return any(isinstance(later, MAKING_WAY) or (isinstance(later, Stop) and later.lane in ("", order.lane))
+            return any(isinstance(later, (*MAKING_WAY, Cancel))
+                       or (isinstance(later, Stop) and later.lane in ("", order.lane))
                        for later in self._inbox)
 
         if around is not None and around.branch:
@@ -221,7 +224,7 @@ class EngineThread:
                     passage.gate.take(order)
                     if not passage.gate.is_open:
                         self._report(Paused(passage.run))
-                case Load() | Race() | Quit():
+                case Load() | Race() | Leave() | Quit():
                     self._inbox.put_back(order)
                     return False
                 case Stop() if order.lane in ("", passage.branch):
@@ -256,7 +259,7 @@ class EngineThread:
 
     def _rows(self, order: Rows) -> None:
         def cancelled() -> bool:
-            return any(isinstance(later, (*MAKING_WAY, Stop)) for later in self._inbox)
+            return any(isinstance(later, (*MAKING_WAY, Stop, Cancel)) for later in self._inbox)
 
         failed = RowsFailed(order.run, lane=order.original[0].lane if order.original else "", round=order.round,
                             index=order.index)
@@ -294,7 +297,8 @@ class EngineThread:
 
     def _cancelled(self) -> bool:
         """Has anything been ordered that makes the load under way pointless?"""
-        return any(isinstance(order, Quit) or (isinstance(order, Stop) and not order.lane) for order in self._inbox)
+        return any(isinstance(order, (Cancel, Leave, Quit)) or (isinstance(order, Stop) and not order.lane)
+                   for order in self._inbox)
 
     def _report(self, report: Report) -> None:
         self._outbox.append(report)

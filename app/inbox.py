@@ -6,9 +6,9 @@ import queue
 from collections import deque
 from collections.abc import Iterator
 
-from app.orders import Continue, Load, Order, Pause, Quit, Race, StepRecord, StepRound, Stop
+from app.orders import Cancel, Continue, Leave, Load, Order, Pause, Quit, Race, StepRecord, StepRound, Stop
 
-MAKING_WAY = (Load, Race, Quit)
+MAKING_WAY = (Load, Race, Leave, Quit)
 """What everything under way makes way for."""
 
 
@@ -46,14 +46,14 @@ class Inbox:
         return iter(tuple(self._waiting))
 
     def drop_for(self, lane: str) -> None:
-        """A branch was called off: take out the Stop that did it, and the gate orders before, which were for it too."""
+        """A branch was called off: take out the order that did it, and the gate orders before, meant for it too."""
         orders = list(self)
         self._waiting.clear()
         for place, order in enumerate(orders):
             if isinstance(order, MAKING_WAY):
                 self._waiting.extend(orders[place:])
                 return
-            if isinstance(order, Stop) and order.lane in ("", lane):
+            if isinstance(order, Cancel) or (isinstance(order, Stop) and order.lane in ("", lane)):
                 self._waiting.extend(orders[place + 1 :])
                 return
             if not isinstance(order, (Continue, Pause, StepRecord, StepRound)):

@@ -99,6 +99,16 @@ class Stop:
 
 
 @dataclass(frozen=True)
+class Cancel:
+    """Call off the loading under way, whatever it is for; a race that waits meanwhile is not ended."""
+
+
+@dataclass(frozen=True)
+class Leave:
+    """End everything under way, a race that waits for a branch too: something else is on screen."""
+
+
+@dataclass(frozen=True)
 class Watch:
     """Stop at these breakpoints instead of at those of before. Counts what has happened in the run under way."""
 
@@ -192,7 +202,8 @@ class StopExamining:
 
 
 GateOrder = Continue | Pause | StepRecord | StepRound
-Order = Load | Estimate | Race | Branch | Rows | Watch | Examine | StopExamining | GateOrder | Stop | Quit
+Order = (Load | Estimate | Race | Branch | Rows | Watch | Examine | StopExamining | GateOrder | Stop | Cancel | Leave
+         | Quit)
 
 # --- reports: engine thread -> window ---------------------------------------------------------------------------------
 

@@ -196,7 +196,7 @@ class LaneOrder:
 
     def _finish(self, record: RunFinished) -> None:
         ours, theirs = self._totals, record.totals
-        require(self._started is not None or record.reason == "error", "its lane has not started")
+        require(self._started is not None or record.reason in ("error", "stopped"), "its lane has not started")
         require(self._imported or all(getattr(ours, name) == getattr(theirs, name) for name in
                                       ("rounds", "committed", "drafted", "tested", "accepted")),
                 "its totals aren't those of the rounds before it")

@@ -110,6 +110,11 @@ class Moment:
             return False
         if "settings" in self.started.unknown:
             return "draws" not in self.started.unknown
+        origin, now = self.started.branch, self.round
+        if origin is not None and now is not None and now.round < origin.round:  # copied; its settings may be others
+            whole = self.history.round(now.round)
+            ended = whole.committed is not None and whole.committed.final_draw is not None
+            return ended or any(judged.draw is not None for judged in whole.judged)
         return not self.started.settings.sampling.greedy
 
     @property

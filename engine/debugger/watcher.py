@@ -96,11 +96,11 @@ class Trail:
         self._stopping: list[tuple[Breakpoint, ...]] = []
         self._by_id: dict[str, list[int]] = {}
 
-    def after(self, moment: int) -> Stop | None:
-        """The nearest stop after a moment."""
+    def after(self, moment: int, last: int | None = None) -> Stop | None:
+        """The nearest stop after a moment. ``last``: the search goes no further than there."""
         place = bisect_right(self._moments, moment)
         while place == len(self._moments):
-            if not self._step():
+            if (last is not None and self._pass.scene.seen >= last) or not self._step():
                 return None
             place = bisect_right(self._moments, moment)
         return self._moments[place], self._stopping[place]
@@ -112,11 +112,9 @@ class Trail:
         place = bisect_left(self._moments, moment) - 1
         return (self._moments[place], self._stopping[place]) if place >= 0 else None
 
-    def look(self, records: int) -> None:
-        """Search that many records further: a long run a little at a time, so that no one waits."""
-        for _ in range(records):
-            if not self._step():
-                return
+    def look(self, records: int) -> bool:
+        """Search that many records further: a long run a little at a time, so that no one waits. False at the end."""
+        return all(self._step() for _ in range(records))
 
     @property
     def moments(self) -> Sequence[int]:

@@ -98,8 +98,8 @@ class FakeWorkshop:
         self._restore(cancelled)
         if self.fault:
             raise ModelError(self.fault, details="test details")
-        p = np.full(100, 0.01, dtype=np.float32)
-        texts = [past.history.texts.get(token, f"<{token}>") for token in range(100)]
+        p = np.full(1000, 0.001, dtype=np.float32)
+        texts = [past.history.texts.get(token, f"<{token}>") for token in range(1000)]
         return RowsFound(order.run, past.started.lane, FullRow(order.round, order.index, p, p, texts))
 
     def examine(self, order: Examine, tell: Callable[[Loading], None], cancelled: Callable[[], bool]

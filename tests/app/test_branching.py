@@ -9,6 +9,7 @@ import pytest
 
 from app.orders import (
     Branched,
+    Cancel,
     Continue,
     Ended,
     Estimate,
@@ -16,6 +17,7 @@ from app.orders import (
     Examine,
     Examined,
     Failed,
+    Leave,
     Load,
     Loaded,
     Loading,
@@ -212,6 +214,29 @@ def test_quitting_ends_it(nested: bool) -> None:
         wait_for(lambda: outbox and isinstance(outbox[-1], Loading))
     assert len(reports(outbox, Branched)) == 1
     assert len(reports(outbox, Ended)) == nested
+
+
+def test_leaving_ends_it_and_what_it_interrupted(quick: Started) -> None:
+    thread, outbox = quick
+    thread.send(branch(paused_race(quick), start="round"))
+    wait_for(lambda: len(reports(outbox, Paused)) == 5)
+    thread.send(Leave())
+    wait_for(lambda: reports(outbox, Ended))
+    assert reports(outbox, Branched) == [Branched("r1", "1.1", stopped=True)]
+    assert reports(outbox, Ended) == [Ended("r1", stopped=True)]
+
+
+def test_cancelling_calls_off_the_restoring_only() -> None:
+    with started(lambda: FakeWorkshop(endless_restore=True)) as both:
+        thread, outbox = both
+        thread.send(branch(paused_race(both)))
+        wait_for(lambda: isinstance(outbox[-1], Loading))
+        thread.send(Cancel())
+        thread.send(Cancel())  # a second click
+        wait_for(lambda: reports(outbox, Branched))
+        wait_for(lambda: outbox[-1] == Paused("r1"))
+        thread.send(Continue())
+        wait_for(lambda: reports(outbox, Ended) == [Ended("r1")])
 
 
 def test_a_second_one_is_refused(quick: Started) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 
+import msgspec
 import pytest
 
 from engine.debugger.history import History, Moment
 from engine.debugger.slices import slices
-from engine.records import Committed, Drafted, Judged, Prefilled, Record, Totals, Verified
+from engine.records import Committed, Drafted, Judged, Origin, Prefilled, Record, RunStarted, Totals, Verified
 from tests.widgets import fake_run
 from tests.widgets.fake_run import DRAFT, LOOKUP, PLAIN
 
@@ -103,3 +104,27 @@ def test_slices_fill_the_clock_without_overlap(method: fake_run.Method) -> None:
     assert last.start + last.seconds == pytest.approx(history.totals_after(len(history.ends)).total_seconds)
     assert found[0].seconds == prefill.target_seconds + prefill.drafter_seconds
     assert sum(s.kind == "draft" for s in found) == sum(isinstance(r, Drafted) for r in history.records)
+
+
+@pytest.mark.parametrize("sampled", [True, False])
+def test_rounds_that_a_branch_copied_keep_their_own_rule(sampled: bool) -> None:
+    """Their settings may be others than the branch's: only the draws tell."""
+    made, begins = History("x"), 3
+    for copied in fake_run.lane_records(DRAFT, limit=30, temperature=0.8 if sampled else 0.0):
+        if isinstance(copied, Drafted) and copied.round == begins:
+            break
+        if isinstance(copied, RunStarted):
+            other = msgspec.structs.replace(
+                copied.settings.sampling, temperature=0.0 if sampled else 0.8)
+            copied = msgspec.structs.replace(
+                copied, branch=Origin(lane="y", round=begins, change="", lossless=True),
+                settings=msgspec.structs.replace(copied.settings, sampling=other))
+        made.append(copied)
+    for own in fake_run.lane_records(DRAFT, limit=30, temperature=0.0 if sampled else 0.8):
+        if getattr(own, "round", -1) == begins:
+            made.append(own)
+    for index in range(made.begins[0] + 1, len(made) + 1):
+        moment = made.at(index)
+        assert moment.round is not None
+        assert moment.sampled is (sampled if moment.round.round < begins else not sampled)
+        assert moment.greedy is not moment.sampled
