@@ -107,7 +107,7 @@ def add_proof_options(parser: argparse.ArgumentParser) -> None:
                        help="judge by your own function(p, q, token, draw) instead, and say where it bends the output; "
                             "see docs/proof.md")
     length = proof.add_mutually_exclusive_group()
-    length.add_argument("--quick", dest="quick", action="store_true", default=True, help="some minutes (default)")
+    length.add_argument("--quick", dest="quick", action="store_true", default=True, help="about two minutes (default)")
     length.add_argument("--full", dest="quick", action="store_false",
                         help="larger cases, more samples, and every wrong rule against every check")
 

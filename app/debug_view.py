@@ -206,7 +206,7 @@ class DebugView(QWidget):
 
     def _on_selected(self, round: int, index: int) -> None:
         lane = self.debugger.lane
-        if lane is None or round < 0:
+        if lane is None or not 0 <= round < len(lane.history.begins):  # of another run, clicked as this one came
             return
         self.debugger.show_round(lane, round)
         self._store.select(lane.id, lane.history.position_of(round) + max(index, 0) if index >= 0 else None, round,

@@ -413,3 +413,9 @@ def test_whole_rows_are_shown_in_their_own_lane_only(make_window: MakeWindow, qt
     window.conductor.ask_rows(first.id, 3, 0)
     qtbot.waitUntil(lambda: len(answers) == 2)
     assert window.debug.inspector._full is None
+
+
+def test_a_round_that_is_gone_cannot_be_selected(make_window: MakeWindow, qtbot: QtBot, sampled: Path) -> None:
+    window = opened(make_window(), qtbot, sampled)
+    window.debug._on_selected(10_000, 0)
+    assert window.store.selection is None
