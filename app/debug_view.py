@@ -45,6 +45,8 @@ Side = Literal["breakpoints", "state"]
 SIDES: dict[Side, str] = {"breakpoints": "Breakpoints", "state": "State"}
 LEFT, RIGHT, FOOT = 268, 284, 166
 """Widths of the side columns and height of the foot, at scale 1."""
+LEAST_FOOT, ABOVE = 120, 392
+"""Heights at scale 1 that the foot must have, and that the columns above it need."""
 FILTER_HINT = "Filter, e.g. accepted < 2 and overlap_min < 0.5"
 
 
@@ -330,7 +332,6 @@ class DebugView(QWidget):
         self._titles = [lane.title for lane in lanes]
         if chosen is not None:
             self.chooser.setCurrentIndex(self.chooser.findData(chosen.id))
-        self.chooser.setEnabled(len(lanes) > 1)
         self.chooser.blockSignals(False)
         self._seen = None
 
@@ -472,6 +473,7 @@ class DebugView(QWidget):
         left, right = round(px(LEFT) * wide ** 0.5), round(px(RIGHT) * wide ** 0.5)
         self._columns.setSizes([left, max(px(420), self.width() - left - right), right])
         foot = max(px(FOOT), round(0.24 * self.height()))
+        foot = max(px(LEAST_FOOT), min(foot, self.height() - px(ABOVE)))
         self._rows.setSizes([self.height() - foot, foot])
 
     def set_theme(self, theme: Theme) -> None:
@@ -487,7 +489,8 @@ class DebugView(QWidget):
         for splitter in (self._columns, self._rows):
             splitter.setHandleWidth(px(10))
         self._foot_column.setSpacing(px(4))
-        self.strip.setMinimumHeight(px(160))
+        self.strip.setMinimumHeight(px(150))
+        self._sides.setMinimumHeight(px(128))
         for tab in self._tabs.values():
             tab.setFixedHeight(px(26))
         self._share()

@@ -81,9 +81,9 @@ class Debugger(QObject):
         self.changed.emit()
 
     def show(self, lane: LaneState, index: int) -> None:
-        """Go to a moment of a lane: ``index`` of its records have happened."""
+        """Go to a moment of a lane: ``index`` of its records have happened (or one, if nothing else had before)."""
         if lane.serials:
-            self.conductor.go(lane.serials[max(0, min(index, len(lane.serials)) - 1)])
+            self.conductor.go(lane.serials[min(index, len(lane.serials)) - 1] if index > 0 else lane.serials[0] - 1)
 
     def show_round(self, lane: LaneState, number: int) -> None:
         """To the end of a round, unless it is the one on screen anyway."""

@@ -8,6 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from app.actions import Actions
+from app.activity import Activity
 from app.conductor import Conductor
 from app.debugger import Debugger
 from app.growing import GrowingArray
@@ -42,9 +43,13 @@ class FootBar(QFrame):
         self._scanned = 0
         self.transport = Transport(theme, {place: actions[name] for place, name in BUTTONS.items()}, SPEEDS)
         self.scrubber = Scrubber(theme)
+        self.activity = Activity()
+        self.activity.cancelled.connect(conductor.cancel_loading)
+        self.activity.hide()
         self._row = QHBoxLayout(self)
         self._row.addWidget(self.transport)
-        self._row.addWidget(self.scrubber, 1)
+        self._row.addWidget(self.scrubber, 3)
+        self._row.addWidget(self.activity, 1)
         self.transport.speed_wanted.connect(self.set_speed)
         self.scrubber.moved.connect(self._on_moved)
         self.set_theme(theme)
@@ -58,9 +63,17 @@ class FootBar(QFrame):
         place = bisect_right(SPEEDS, self._conductor.playback.speed) - 1 + places
         self.set_speed(SPEEDS[max(0, min(place, len(SPEEDS) - 1))])
 
+    @property
+    def wanted(self) -> bool:
+        """Is there anything to go through, or to wait for where nothing else says so?"""
+        return bool(self._store.records()) or (self.one_lane and self._conductor.loading is not None)
+
     def refresh(self) -> None:
+        loading = self._conductor.loading if self.one_lane else None  # Race says it at its own foot
+        self.activity.setVisible(loading is not None)
         if not self.isVisible():
             return
+        self.activity.show_loading(loading)
         live = self._conductor.live and self._conductor.decoding and self._store.cursor is None
         if self.one_lane:
             self._show_lane(live)

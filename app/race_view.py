@@ -151,13 +151,16 @@ class RaceView(QWidget):
             self._rebuild()
 
     def _rebuild(self) -> None:
-        """Cards for the store's lanes. Those that are right already stay, so that nothing flickers."""
-        if [card.lane for card in self.cards] != [lane.id for lane in self._store.lanes] or not self._store.records():
+        """Cards for the store's lanes. Those that are right already stay, so that nothing flickers; a lane that comes
+        later gets its card behind them."""
+        lanes = [lane.id for lane in self._store.lanes]
+        if [card.lane for card in self.cards] != lanes[: len(self.cards)] or not self._store.records():
             for card in self.cards:
                 self._lane_column.removeWidget(card)
                 card.hide()
                 card.deleteLater()
-            self.cards = [self._card(lane.id) for lane in self._store.lanes]
+            self.cards = []
+        self.cards += [self._card(lane) for lane in lanes[len(self.cards):]]
         self.hover_card.hide()
         self._stack.setCurrentIndex(LANES if self.cards else NOTHING)
         self._share_height()

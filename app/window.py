@@ -325,7 +325,7 @@ class Window(QMainWindow):
         self.actions_list.refresh()
 
     def _show_foot(self) -> None:
-        self.foot.setVisible(self.perspective in ("race", "debug") and self.has_records)
+        self.foot.setVisible(self.perspective in ("race", "debug") and self.foot.wanted)
 
     def _on_watches(self, watches: tuple[str, ...]) -> None:
         self._settings.put("debug/watches", "\n".join(watches))

@@ -60,9 +60,10 @@ class Files:
         from app.exporting import choices
 
         offered = list(choices())
-        chosen, how = QFileDialog.getSaveFileName(self._window, "Export", "race.json",
+        chosen, how = QFileDialog.getSaveFileName(self._window, "Export", f"race{offered[0].suffix}",
                                                   ";;".join(one.filter for one in offered))
-        format = next((one.name for one in offered if one.filter == how), "")
+        named = any(chosen.endswith(one.suffix) for one in offered if one.suffix)
+        format = "" if named else next((one.name for one in offered if one.filter == how), "")  # a name decides
         if chosen and self._may_replace(Path(chosen), format):
             self.export(Path(chosen), format)
 

@@ -51,6 +51,8 @@ class Scrubber(QWidget):
         self._places: dict[str, NDArray[np.int64]] = {}
         self._crowds = np.zeros(0, dtype=np.int64)
         self._wheel = 0
+        self._widest = 0.0
+        """Of the labels so far: the track must not change its length at each step."""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
@@ -62,6 +64,7 @@ class Scrubber(QWidget):
         self._font = theme.font("body")
         self._metrics = QFontMetricsF(self._font)
         self._seen = ()
+        self._widest = 0.0
         self.updateGeometry()
         self.update()
 
@@ -78,6 +81,8 @@ class Scrubber(QWidget):
             return
         if not same:
             self._seen = ()
+        if count < self._count:
+            self._widest = 0.0
         self._shown = shown
         self._index, self._count, self._label, self._live = index, count, f"{label} · live" if live else label, live
         self._ticks, self._hits = ticks, hits
@@ -103,8 +108,8 @@ class Scrubber(QWidget):
         digits = "".join("0" if c.isdigit() else c for c in self._label)
         longest = self._metrics.horizontalAdvance(digits) + 2 * self._metrics.horizontalAdvance("0")
         dot = self.theme.px(14) if self._live else 0
-        return float(min(self.theme.px(24) * round((longest + dot) / self.theme.px(24) + 0.5),
-                         LABEL_SHARE * self.width()))
+        self._widest = max(self._widest, self.theme.px(24) * round((longest + dot) / self.theme.px(24) + 0.5))
+        return float(min(self._widest, LABEL_SHARE * self.width()))
 
     def track(self) -> QRectF:
         """Where the knob's centre goes."""
