@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import takewhile, zip_longest
 
 from engine.debugger.token_words import quoted
-from engine.records import Committed, Record, RunFinished, RunStarted, Vocabulary
+from engine.records import Committed, Drafted, Judged, Origin, Record, RunFinished, RunStarted, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,11 @@ def cost(original: Sequence[Record], branch: Sequence[Record]) -> Cost:
     index: int | None = agreement(ours, theirs)
     if index == min(len(ours), len(theirs)) and (len(ours) == len(theirs) or not (_over(original) and _over(branch))):
         index = None
+    over = index is None and _over(original) and _over(branch)
+    same = sameness(original, branch, started.branch) if over else ""
     texts = {i: text for r in (*original, *branch) if isinstance(r, Vocabulary) for i, text in r.texts.items()}
     return Cost(start, index, None if index is None else len(started.prompt) + index, tokens, a, b,
-                f"{_parting(index, ours, theirs, texts)} {_price(tokens, a.forwards, b.forwards)}".strip())
+                f"{_parting(index, ours, theirs, texts, same)} {_price(tokens, a.forwards, b.forwards)}".strip())
 
 
 def _rounds(records: Sequence[Record]) -> Iterator[Committed]:
@@ -106,9 +108,34 @@ def _spent(records: Sequence[Record], round: int, tokens: int) -> Spent:
     return Spent(rounds, drafted)
 
 
-def _parting(index: int | None, ours: Sequence[int], theirs: Sequence[int], texts: dict[int, str]) -> str:
+def sameness(original: Sequence[Record], branch: Sequence[Record], origin: Origin) -> str:
+    """Of two whole lanes with the same output. Where nothing was changed: were logits and draws the same too?"""
+    plain = "The outputs are the same."
+    if origin.change:
+        return plain
+    ours, theirs = ([digest for r in _rounds(side) for digest in r.digests] for side in (original, branch))
+    if not ours or len(ours) != len(theirs) or len(ours) != len(_ids(original)):
+        return plain
+    first = agreement(ours, theirs)
+    if first < len(ours):
+        return f"The outputs are the same, but logits differ from token {first + 1} on: rows aren’t bit-exact here."
+    drawn, redrawn = _draws(original), _draws(branch)
+    if drawn != redrawn:
+        return "The outputs are the same, and so are all logits digests, but not all draws."
+    what = "logits digests and draws" if any(draw is not None for draw in drawn) else "logits digests"
+    return f"The outputs are the same, bit for bit: all {what} are the same."
+
+
+def _draws(records: Sequence[Record]) -> list[float | None]:
+    return [r.final_draw if isinstance(r, Committed) else r.draw for r in records
+            if isinstance(r, (Drafted, Judged, Committed))]
+
+
+def _parting(index: int | None, ours: Sequence[int], theirs: Sequence[int], texts: dict[int, str], same: str = ""
+             ) -> str:
+    """``same``: what to say of two outputs that have ended without a difference."""
     if index is None:
-        return "The outputs are the same so far." if ours or theirs else ""
+        return same or "The outputs are the same so far." if ours or theirs else ""
     a, b = (quoted(texts.get(side[index], f"#{side[index]}")) if index < len(side) else "the end"
             for side in (ours, theirs))
     return f"They part at token {index + 1}: {a} there, {b} here."

@@ -28,11 +28,14 @@ _Evaluate = Callable[[Given], Value]
 
 
 class ExpressionError(SpecScopeError):
-    """An expression can't be understood, or can't be computed from these values. ``column`` counts from 1."""
+    """An expression can't be understood, or can't be computed from these values. ``column`` counts from 1;
+    ``names`` are those there are, when one was looked for in vain."""
 
-    def __init__(self, sentence: str, *, column: int | None = None, details: str = "") -> None:
+    def __init__(self, sentence: str, *, column: int | None = None, details: str = "",
+                 names: Collection[str] = ()) -> None:
         super().__init__(sentence if column is None else f"{sentence} (column {column}).", details=details)
         self.column = column
+        self.names = tuple(sorted(names))
 
 
 @dataclass(frozen=True)
@@ -52,14 +55,15 @@ class Expression:
         return bool(self._evaluate(given))
 
 
-def compile(text: str, names: Collection[str]) -> Expression:
-    """Raises :class:`ExpressionError` that says what is wrong, where, and which names there are."""
+def compile(text: str, names: Collection[str], texts: Collection[str] | None = None) -> Expression:
+    """``texts``: those of the names whose values are texts, all others being numbers; None: not known, so what doesn't
+    fit comes out when it is evaluated. Raises :class:`ExpressionError` that says what is wrong and where."""
     if not text.strip():
         raise ExpressionError("Type an expression, for example: overlap < 0.3 and accepted == 0.")
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"The expression has {len(text)} characters; {MAX_LENGTH} is the most.")
     tree, shift = _parsed(text)
-    checker = _Checker(text, shift, names)
+    checker = _Checker(text, shift, names, texts)
     evaluate = checker.check(tree, 1)
     return Expression(text.strip(), frozenset(checker.used), evaluate)
 
@@ -118,15 +122,18 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Value, Value], bool | None]] = {
     ast.Eq: op.equal, ast.NotEq: op.unequal, ast.Lt: op.less, ast.LtE: op.at_most, ast.Gt: op.more,
     ast.GtE: op.at_least,
 }
+_SIGNS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.NotIn: "not in"}
 
 
 class _Checker:
     """Turns a tree into closures, or refuses it."""
 
-    def __init__(self, text: str, shift: int, names: Collection[str]) -> None:
+    def __init__(self, text: str, shift: int, names: Collection[str], texts: Collection[str] | None) -> None:
         self.bytes = text.strip().encode("utf-8", "replace")
         self.shift = shift
         self.names = names
+        self.texts = texts
         self.used: set[str] = set()
 
     def column(self, node: ast.expr) -> int:
@@ -170,16 +177,14 @@ class _Checker:
             return lambda given: given[name]
         if name in ("true", "false"):
             return self._constant(node, name == "true")
-        near = difflib.get_close_matches(name, self.names, 1, 0.6) or [
+        near = difflib.get_close_matches(name, self.names, 3, 0.6) or [
             known for known in self.names if known.lower() == name.lower()][:1]
         if name in FUNCTIONS:
-            hint = f"write {name}(…) with what it is of"
-        elif near:
-            hint = f"did you mean {near[0]}?"
+            hint = f": write {name}(…) with what it is of"
         else:
-            hint = f"the names are {', '.join(sorted(self.names))}"
-        raise ExpressionError(f"There is no “{name[:40]}”: {hint}", column=self.column(node),
-                              details=", ".join(sorted(self.names)))
+            hint = f": did you mean {' or '.join(near)}?" if near else ""
+        raise ExpressionError(f"There is no “{name[:40]}”{hint}", column=self.column(node),
+                              details=", ".join(sorted(self.names)), names=self.names)
 
     def _called(self, node: ast.expr, act: Callable[..., Value], parts: list[_Evaluate]) -> _Evaluate:
         """One operation; what it refuses is told with its place."""
@@ -203,6 +208,7 @@ class _Checker:
         return pairs[0] if len(pairs) == 1 else _joined(False, pairs)
 
     def _pair(self, left: ast.expr, sign: ast.cmpop, right: ast.expr, deeper: int) -> _Evaluate:
+        self._alike(left, sign, right)
         if type(sign) in _COMPARISONS:
             return self._called(left, _COMPARISONS[type(sign)], [self.check(left, deeper), self.check(right, deeper)])
         if not isinstance(sign, (ast.In, ast.NotIn)):
@@ -216,6 +222,40 @@ class _Checker:
         else:
             found = self._called(left, op.within, [value, self.check(right, deeper)])
         return found if isinstance(sign, ast.In) else lambda given: op.negated(found(given))
+
+    def _alike(self, left: ast.expr, sign: ast.cmpop, right: ast.expr) -> None:
+        """A number is never a text, so a comparison of the two would never be met and nobody be told."""
+        kind, within = self._is_text(left), isinstance(sign, (ast.In, ast.NotIn))
+        if isinstance(right, (ast.Tuple, ast.List, ast.Set)):
+            unlike = kind is not None and bool(right.elts) and all(
+                self._is_text(element) is (not kind) for element in right.elts)
+        else:
+            other = self._is_text(right)
+            unlike = (within and False in (kind, other) and True in (kind, other)) or (
+                not within and None not in (kind, other) and kind is not other)
+        if unlike:
+            raise ExpressionError(f"“{_SIGNS.get(type(sign), 'in')}” can't compare {ast.unparse(left)[:40]} with "
+                                  f"{ast.unparse(right)[:40]}: one is a text, one a number", column=self.column(left))
+
+    def _is_text(self, node: ast.expr) -> bool | None:
+        """Will it come to a text, or to a number (true and false count as such)? None: that isn't known here."""
+        match node:
+            case ast.Constant(value=constant):
+                return isinstance(constant, str)
+            case ast.Name(id=name) if name in self.names:
+                return name in self.texts if self.texts is not None else None
+            case ast.BinOp(left=left, op=ast.Add()):
+                return self._is_text(left)
+            case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.BoolOp():
+                return False
+            case ast.IfExp(body=body, orelse=other):
+                kind = self._is_text(body)
+                return kind if kind is self._is_text(other) else None
+            case ast.Call(func=ast.Name(id="min" | "max"), args=[first, *_]):
+                return self._is_text(first)
+            case ast.Call():
+                return False
+        return None
 
     def _function(self, node: ast.expr, name: str, arguments: list[ast.expr], deeper: int) -> _Evaluate:
         if name not in FUNCTIONS:

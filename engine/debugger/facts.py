@@ -29,6 +29,8 @@ class Fact:
     formula: str
     """Empty for what is simply recorded."""
     of: Callable[[Scene, int], Value]
+    text: bool = False
+    """Is its value a text? Else it is a number, or true or false."""
 
 
 class Facts(Mapping[str, Value]):
@@ -68,9 +70,9 @@ _ALL = (
          read.token_of),
     Fact("position", "position", "its place in prompt and output, from 0", "", read.place_of),
     Fact("id", "position", "its token id", "", read.id_of),
-    Fact("text", "position", "what it adds to the text", "", read.text_of),
-    Fact("token_text", "position", "its own text in the vocabulary", "", read.token_text_of),
-    Fact("fate", "position", "accepted, rejected, void, pending, correction, bonus or plain", "", read.fate_of),
+    Fact("token_text", "position", "its own text in the vocabulary", "", read.token_text_of, text=True),
+    Fact("fate", "position", "accepted, rejected, void, pending, correction, bonus or plain", "", read.fate_of,
+         text=True),
     Fact("p", "position", "the target's probability of it", "p(y)", read.p_of),
     Fact("q", "position", "the drafter's probability of it", "q(y)", read.q_of),
     Fact("ratio", "position", "the threshold that its draw is held against", "p(y) / q(y)", read.ratio_of),
@@ -84,7 +86,8 @@ _ALL = (
     Fact("entropy", "position", "how undecided the target is there, in nats", "−Σ p·ln p", read.entropy_of),
     Fact("gap", "position", "the lead of the target's best token over the next", "largest logit − second largest",
          read.gap_of),
-    Fact("source", "position", "where the guess came from, e.g. \"3-gram at 17\"", "", read.source_of),
+    Fact("source", "position", "where the guess came from, e.g. \"3-gram at 17\"", "", read.source_of,
+         text=True),
     Fact("round", "round", "which round, from 1", "",
          lambda scene, place: scene.round + 1 if scene.round is not None else None),
     Fact("gamma", "round", "draft length γ asked for", "", read.gamma_of),
@@ -98,8 +101,11 @@ _ALL = (
          read.void_of),
     Fact("committed", "round", "tokens that the round added to the output", "",
          read.at_end(lambda end: len(end.tokens))),
+    Fact("text", "round", "what the round added to the output: known once it has ended", "", read.committed_text_of,
+         text=True),
+    Fact("drafted_text", "round", "what was drafted in it, kept or not", "", read.drafted_text_of, text=True),
     Fact("final", "round", "what its last token is: correction, bonus, plain or none", "",
-         read.at_end(lambda end: end.final)),
+         read.at_end(lambda end: end.final), text=True),
     Fact("final_draw", "round", "the draw that chose the last token", "", read.at_end(lambda end: end.final_draw)),
     Fact("residual_mass", "round", "the mass that the correction was drawn from", "Σ max(p − q, 0) = 1 − overlap",
          read.at_end(lambda end: end.residual_mass)),
@@ -129,11 +135,12 @@ _ALL = (
     Fact("output", "run", "tokens committed so far, the prompt aside", "", read.so_far(lambda t: t.committed)),
     Fact("clock", "run", "seconds on the lane's own clock, prefill included", "", read.clock_of),
     Fact("phase", "moment", "the step just taken: started, prefill, draft, verify, judge, commit or finished", "",
-         lambda scene, place: scene.phase),
+         lambda scene, place: scene.phase, text=True),
 )
 
 FACTS: dict[str, Fact] = {fact.name: fact for fact in _ALL}
 WATCH_NAMES = frozenset(FACTS)
 ROUND_NAMES = frozenset(name for name, fact in FACTS.items() if fact.about != "moment")
 """For filters of finished rounds, and for breakpoints."""
+TEXT_NAMES = frozenset(name for name, fact in FACTS.items() if fact.text)
 POSITION_NAMES = frozenset(name for name, fact in FACTS.items() if fact.about == "position")

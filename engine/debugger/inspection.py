@@ -18,6 +18,8 @@ from engine.records import UNKNOWN_TOKEN, Committed, Contrast, Drafted, FinalKin
 
 __all__ = ["Bar", "FullRow", "Inspection", "inspect"]
 
+GREEDY = "Greedy: only the argmax decides."
+
 Use = Literal["drafted"] | RowUse
 """What became of the row by now. Drafted: it isn't computed yet."""
 
@@ -62,6 +64,13 @@ class Inspection:
     final_label: str
     notes: tuple[str, ...] = ()
     """What the recording doesn't tell, and why."""
+    undrawn: str = "Nothing was drawn here."
+    """Why there are no ``choices``, where there are none."""
+
+    @property
+    def subtitle(self) -> str:
+        """The sentence with all notes; in a greedy run what decides there comes first, as the rest may be cut."""
+        return " ".join((*((GREEDY,) if self.greedy else ()), self.sentence, *self.notes))
 
     def bar(self, token: int) -> Bar | None:
         return next((bar for bar in self.bars if bar.token == token), None)
@@ -118,7 +127,7 @@ class _Reading:
         return committed if ended else None
 
     def _mass(self) -> float | None:
-        if self.greedy:
+        if self.greedy or self.use == "void":  # no correction can come from there
             return None
         if self.committed is not None and self.committed.residual_mass is not None:
             return self.committed.residual_mass
@@ -141,9 +150,9 @@ class _Reading:
             overlap=row.overlap if row is not None and self.has_q else None, mass=self.mass,
             residual_empty=committed is not None and committed.residual_empty, draft=draft,
             draft_label=self.label(draft.token, draft.text) if draft is not None else "", judgement=judgement,
-            awaited=self._awaited() if judgement is None and draft is not None else None,
+            awaited=self._awaited() if judgement is None and draft is not None and self.use != "void" else None,
             choices=tuple(self._choices()), final=committed.final if committed is not None else "none",
-            final_label=self._final_label(), notes=tuple(self._notes()))
+            final_label=self._final_label(), notes=tuple(self._notes()), undrawn=self._undrawn())
 
     def label(self, token: int, text: str = "") -> str:
         own = self.moment.history.texts.get(token, text)
@@ -172,19 +181,20 @@ class _Reading:
             c = self.committed
             if not self.greedy and not self.moment.sampled:  # how it was chosen isn't known
                 return {"correction": f"{y} is rejected; the correction {final} takes its place.",
-                        "bonus": f"All {c.accepted} accepted; the bonus {final} follows.",
+                        "bonus": f"{_all(c.accepted)} accepted; the bonus {final} follows.",
                         "plain": f"{final} is committed.", "none": ""}[c.final]
             source = "the residual" if c.final == "correction" and not c.residual_empty and not self.greedy else "p"
             return {"correction": f"{y} is rejected; the correction {final} is {chosen} {source}.",
-                    "bonus": f"All {c.accepted} accepted: the bonus {final} is {chosen} p.",
+                    "bonus": f"{_all(c.accepted)} accepted: the bonus {final} is {chosen} p.",
                     "plain": f"{final} is {chosen} p.", "none": ""}[c.final]
         if judgement is not None:
             return f"{y} is {'accepted' if judgement.accepted else 'rejected'}."
         if self.use == "drafted":
             return f"{y} is drafted; the target has not seen it yet."
         if self.use == "void":
-            return ("Void: computed after a prefix that no longer exists." if self.round.rejected_at is not None
-                    else "Never used: the output ended before it.")
+            never = "tested" if self.draft is not None else "used"
+            return (f"Never {never}: its prefix no longer exists." if self.round.rejected_at is not None
+                    else f"Never {never}: the output ended before it.")
         if self.draft is None:
             return "Computed; used only if all drafts before it are accepted." if self.round.k else "Computed."
         return f"Computed; {y} is judged only if all drafts before it are accepted." if self.index else "Computed."
@@ -198,7 +208,7 @@ class _Reading:
             notes.append("Recorded without rows: what is known of single tokens is shown." if self._known()
                          else "Recorded without rows.")
         if self.greedy:
-            notes.append("Greedy: p and q are shown at temperature 1; the argmax decides.")
+            notes.append("p and q are shown at temperature 1, and decide nothing.")
         if self._one_hot():
             notes.append("A deterministic guess: q is 1 at the draft.")
         if self.committed is not None and self.committed.residual_empty:
@@ -274,6 +284,15 @@ class _Reading:
             draft.q if "q" not in self.unknown else None, None, best, self.label(best) if best is not None else "",
             None)
 
+    def _undrawn(self) -> str:
+        if "draws" in self.unknown:
+            return "This recording doesn’t tell the draws."
+        drawn = (self.draft is not None and self.draft.draw is not None) or (
+            self.committed is not None and self.committed.final_draw is not None)
+        if self.row is None and drawn:
+            return "A draw chose here; the row that it chose from isn’t recorded."
+        return "Nothing was drawn here."
+
     def _choices(self) -> list[Choice]:
         row = self.row
         if self.greedy or "draws" in self.unknown:
@@ -310,3 +329,8 @@ class _Reading:
         drawn = (draw, token) if draw is not None and token is not None else None
         return Choice(purpose, self.index, source, draw, token, label(token) if token is not None else "",
                       segments(weights, label, drawn), self.mass if source == "residual" and self.mass else 1.0)
+
+
+def _all(accepted: int) -> str:
+    """What comes before "accepted"."""
+    return "The one draft is" if accepted == 1 else f"All {accepted}"

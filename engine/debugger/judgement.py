@@ -79,8 +79,8 @@ class Judgement:
     def _open(self) -> tuple[Span, ...]:
         """As far as it can be written down before it is made."""
         if self.greedy:
-            best = Span(f"argmax p = {self.best_label}") if self.best is not None else Span("argmax p")
-            return best, Span(f" = y = {self.label} ?")
+            best = Span(f"argmax p “{self.best_label}”") if self.best is not None else Span("argmax p")
+            return best, Span(f" ≟ “{self.label}”")
         q = (Span("q(y)"),) if self.q is None else (Span(figure(self.q, 2), "q"),)
         p = (Span("p(y)"),) if self.p is None else (Span("p(y) = "), Span(figure(self.p, 2), "p"))
         return Span("u·q(y) = u·"), *q, Span(" < "), *p, Span(" ?")
@@ -88,8 +88,8 @@ class Judgement:
     def _greedy(self) -> tuple[Span, ...]:
         same = bool(self.accepted)
         if self.best is None:
-            return Span(f"y = {self.label} {'=' if same else '≠'} argmax p"), Span(" (unknown here)", "dim")
-        middle = (Span(f"argmax p = {self.best_label}"), Span(" = y" if same else f" ≠ y = {self.label}"))
+            return Span(f"“{self.label}” {'=' if same else '≠'} argmax p"), Span(" (unknown here)", "dim")
+        middle = Span(f"argmax p “{self.best_label}”"), Span(f" {'=' if same else '≠'} “{self.label}”")
         if not same and self.margin is not None:
             return *middle, Span(f"  (ahead by {self.margin:.2f} logits)", "dim")
         return (*middle, Span(f"  (gap {self.gap:.2f} logits)", "dim")) if self.gap is not None else middle

@@ -182,6 +182,17 @@ def void_of(scene: Scene, place: int) -> Value:
     return scene.k - tested_of(scene) if scene.committed is not None or rejected_of(scene) else 0
 
 
+def committed_text_of(scene: Scene, place: int) -> Value:
+    return "".join(scene.committed.texts) if scene.committed is not None and "texts" not in scene.unknown else None
+
+
+def drafted_text_of(scene: Scene, place: int) -> Value:
+    """Of all drafts so far. A file may tell how many there were, and not which."""
+    if scene.round is None or "texts" in scene.unknown or len(scene.drafted) < scene.k:
+        return None
+    return "".join(draft.text for draft in scene.drafted)
+
+
 def overlap_min_of(scene: Scene, place: int) -> Value:
     known = [overlap for index in range(len(scene.judged))
              if (overlap := overlap_of(scene, index)) is not None and math.isfinite(overlap)]

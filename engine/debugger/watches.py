@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from engine.debugger import expressions
 from engine.debugger.expressions import Expression
-from engine.debugger.facts import WATCH_NAMES, of_moment
+from engine.debugger.facts import TEXT_NAMES, WATCH_NAMES, of_moment
 from engine.debugger.history import Moment
 from engine.debugger.operations import Value
 
@@ -20,4 +20,4 @@ def evaluate(text: str, moment: Moment, place: int | None = None) -> Value:
 @lru_cache(maxsize=256)
 def check(text: str) -> Expression:
     """Raises :class:`ExpressionError` for a text that can't be watched."""
-    return expressions.compile(text, WATCH_NAMES)
+    return expressions.compile(text, WATCH_NAMES, TEXT_NAMES)

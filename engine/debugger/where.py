@@ -7,7 +7,7 @@ from functools import lru_cache
 from engine.debugger import expressions
 from engine.debugger.condition import COMMITTED, JUDGED, Condition, Kinds
 from engine.debugger.expressions import Expression
-from engine.debugger.facts import POSITION_NAMES, ROUND_NAMES, Facts
+from engine.debugger.facts import POSITION_NAMES, ROUND_NAMES, TEXT_NAMES, Facts
 from engine.debugger.scene import FINAL, Scene
 from engine.records import Committed, Judged, Record
 
@@ -47,4 +47,4 @@ class Where(Condition, frozen=True, tag="where"):
 @lru_cache(maxsize=256)
 def _compiled(text: str) -> Expression:
     """Raises :class:`ExpressionError`."""
-    return expressions.compile(text, ROUND_NAMES)
+    return expressions.compile(text, ROUND_NAMES, TEXT_NAMES)

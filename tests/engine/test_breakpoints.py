@@ -77,8 +77,8 @@ CASES: list[tuple[Condition, History, int, type[Record], History]] = [
      run([Tested(overlap=0.2, accepted=False)])),
     (Where("overlap < 0.3"), run([Tested(overlap=0.2, accepted=False)]), 1, Judged, GOOD),
     (Where("ms > 60"), run([OK], seconds=(0.061,)), 1, Committed, GOOD),
-    (Where("fate == 'bonus' and text == ' black'"), GOOD, 2, Committed, BAD),
-    (Where("text > 3"), run([]), 0, Committed, GOOD),  # can't be computed: doesn't hold
+    (Where("fate == 'bonus' and token_text == ' black'"), GOOD, 2, Committed, BAD),
+    (Where("1e300 * 1e300 > round"), run([]), 0, Committed, GOOD),  # can't be computed: doesn't hold
     (Both((AnyRejection(), LowOverlap(below=0.3))), run([OK, Tested(overlap=0.2, accepted=False)]), 1, Judged,
      run([Tested(overlap=0.2), NO])),  # not of the same draft
     (Both((AnyRejection(), SlowRound(milliseconds=60))), run([NO], [OK], seconds=(0.061, 0.061)), 1, Committed,

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from engine.debugger import expressions
 from engine.debugger.expressions import ExpressionError
-from engine.debugger.facts import FACTS, ROUND_NAMES, WATCH_NAMES, of_moment, of_round
+from engine.debugger.facts import FACTS, ROUND_NAMES, TEXT_NAMES, WATCH_NAMES, of_moment, of_round
 from engine.debugger.history import History
 from engine.debugger.operations import FUNCTIONS, MAX_CHARACTERS, MAX_NUMBER
-from engine.debugger.round_filter import round_filter
+from engine.debugger.round_filter import round_filter, words
 from engine.debugger.round_rows import round_row
 from engine.debugger.scene import FINAL
 from engine.debugger.watches import evaluate
@@ -71,7 +71,7 @@ def test_the_unknown_spreads_until_it_does_not_matter(text: str, expected: objec
     ("", "Type an expression", None),
     ("overlpa < 0.3", "did you mean overlap?", 1),
     ("1 < Overlap", "did you mean overlap?", 5),
-    ("zzz > 1", "the names are accepted, eos", 1),
+    ("zzz > 1", "There is no “zzz” (column 1)", 1),
     ("'é' == zzz", "There is no “zzz”", 8),
     ("accepted = 1", "write == with two signs", 10),
     ("q ≤ 1", "≤ is written <=", 3),
@@ -223,6 +223,8 @@ def test_facts_of_a_round_are_its_records() -> None:
         assert isinstance(end, Committed)
         assert (facts["round"], facts["k"], facts["accepted"], facts["final"]) == (
             number + 1, end.drafted, end.accepted, end.final)
+        assert facts["text"] == "".join(end.texts)
+        assert facts["drafted_text"] == "".join(draft.text for draft in one.drafted)
         assert facts["void"] == end.drafted - end.tested
         assert facts["ms"] == pytest.approx(1e3 * end.seconds.total)
         assert facts["alpha"] == history.totals_after(number + 1).acceptance_rate
@@ -230,7 +232,7 @@ def test_facts_of_a_round_are_its_records() -> None:
             assert last.p is not None
             assert last.q is not None
             assert last.draw is not None
-            assert (facts["p"], facts["draw"], facts["text"]) == (last.p, last.draw, last.text)
+            assert (facts["p"], facts["draw"]) == (last.p, last.draw)
             assert facts["margin"] == pytest.approx(last.p / last.q - last.draw)
             assert (facts["margin"] > 0) == last.accepted  # type: ignore[operator]
             assert facts["fate"] == ("accepted" if last.accepted else "rejected")
@@ -267,7 +269,54 @@ def test_rounds_are_filtered_by_an_expression() -> None:
     with pytest.raises(ExpressionError, match="did you mean accepted"):
         round_filter("acepted > 1", lambda: history)
     with pytest.raises(ExpressionError, match="one is a text"):
-        round_filter("final > 1", lambda: history)(rows[0])
+        round_filter("final > 1", lambda: history)
+
+
+def test_rounds_are_filtered_by_words() -> None:
+    history = history_of(DRAFT)
+    rows = [round_row(history, number) for number in range(len(history.ends))]
+    texts = [(row.committed_text or "") + "\0" + "".join(row.drafted_texts or ()) for row in rows]
+    word = "price"
+    expected = [place for place, text in enumerate(texts) if word in text.casefold()]
+    assert 0 < len(expected) < len(rows)
+    for typed in ("price", "PRICE", "'price'", '"Price"'):
+        assert [row.round for row in rows if round_filter(typed, lambda: history)(row)] == expected
+    by_expression = round_filter("'price' in text or 'price' in drafted_text", lambda: history)
+    assert [row.round for row in rows if by_expression(row)] == [
+        place for place, text in enumerate(texts) if word in text]
+
+
+@pytest.mark.parametrize(("text", "sought"), [
+    ("sky", "sky"), (" sky ", "sky"), ("the sky", "the sky"), ("' sky'", " sky"), ('"a < b"', "a < b"),
+    ("don't", "don't"), ("salt and sugar", "salt and sugar"), ("42", "42"), ("¿qué?", "¿qué?"), ("天", "天"),
+    ("a, b.", "a, b."), ("eos", None), ("accepted", None), ("true", None), ("overlpa < 1", None), ("k - acepted", None),
+    ("not acepted and eos", None), ("''", None), ("", None), ("known(p)", None),
+])
+def test_what_is_taken_for_words(text: str, sought: str | None) -> None:
+    assert words(text) == sought
+
+
+@pytest.mark.parametrize("text", [
+    "p > 'a'", "'a' == p", "final != 1", "fate in (1, 2)", "1 in text", "'a' in accepted", "p + 1 < token_text",
+    "max(p, q) == 'x'", "0 < p < 'a'", "len(text) == text", "(final if eos else fate) > 2",
+])
+def test_numbers_and_texts_are_told_apart_before_anything_runs(text: str) -> None:
+    with pytest.raises(ExpressionError, match="one is a text, one a number"):
+        expressions.compile(text, WATCH_NAMES, TEXT_NAMES)
+
+
+@pytest.mark.parametrize("text", [
+    "'a' in text", "final in ('bonus', 1)", "eos == 1", "text + 'b' == 'ab'", "p in (0, 1)", "source == drafted_text",
+])
+def test_what_may_be_met_is_taken(text: str) -> None:
+    assert expressions.compile(text, WATCH_NAMES, TEXT_NAMES).names
+
+
+def test_texts_are_those_facts_whose_values_are() -> None:
+    history = history_of(DRAFT)
+    for index in range(0, len(history) + 1, 3):
+        for name, known in of_moment(history.at(index)).items():
+            assert known is None or isinstance(known, str) is (name in TEXT_NAMES), name
 
 
 def test_watches_are_evaluated_at_a_moment() -> None:
