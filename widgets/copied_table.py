@@ -84,6 +84,10 @@ class CopiedTable(QTableWidget):
         chosen = sorted({index.row() for index in self.selectedIndexes()}) or range(self.rowCount())
         return "\n".join(f"{self._text(row, 0)}: {self._text(row, 1)}" for row in chosen)
 
+    def whole_height(self) -> int:
+        """Of all rows: with so much, nothing need be scrolled."""
+        return sum(self.rowHeight(row) for row in range(self.rowCount())) + 2
+
     def _text(self, row: int, column: int) -> str:
         item = self.item(row, column)
         return item.text() if item is not None else ""

@@ -57,7 +57,7 @@ class RoundMenu(QMenu):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._offers = offers(row)
         for place, condition in enumerate(self._offers):
-            self.addAction(f"Stop at {condition.words}").setData(place)
+            self.addAction(f"Break when {condition.words}").setData(place)
         self.triggered.connect(self._on_choice)
 
     def _on_choice(self, action: QAction) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QGuiApplication, QKeySequence, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
+from engine.debugger.expressions import ExpressionError
 from engine.debugger.history import History, Moment
 from engine.debugger.round_rows import RoundRow
 from engine.errors import SpecScopeError
 from widgets.card import Card, CardTitle
 from widgets.empty_state import EmptyState
+from widgets.figures import ElidedLabel
 from widgets.protocols import LaneView, StoreView, ThemeView
 from widgets.rounds_menu import RoundMenu
 from widgets.rounds_table_model import RoundsModel
@@ -39,6 +41,17 @@ def by_text(text: str) -> Wanted:
     return wanted
 
 
+class _Note(ElidedLabel):
+    """What is wrong, on one line; the whole of it in its tooltip, with more about it."""
+
+    more = ""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self.more:
+            self.setToolTip(f"{self.accessibleName()}\n{self.more}")
+
+
 class RoundsTable(Card):
     """Whoever shows a lane calls :meth:`show_lane` each frame: it costs next to nothing when nothing has changed."""
 
@@ -59,14 +72,14 @@ class RoundsTable(Card):
         self._moment: Moment | None = None
         self._told: object = None
         self._problem = ""
+        self._names: tuple[str, ...] = ()
+        """Those that a filter may use, when it used another."""
         self.model = RoundsModel()
         self.view = RoundsView(theme, self.model)
         self.field = QLineEdit()
         self.field.setPlaceholderText(hint)
         self.field.setAccessibleName("filter of rounds")
-        self._note = QLabel()
-        self._note.setTextFormat(Qt.TextFormat.PlainText)
-        self._note.setWordWrap(True)
+        self._note = _Note(theme, "small", "danger")
         self._title = CardTitle(theme, "Rounds", "")
         self._copy = QToolButton()
         self._copy.setText("Copy all as CSV")
@@ -108,18 +121,15 @@ class RoundsTable(Card):
 
     def restyle(self) -> None:
         px = self.theme.px
-        self._column.setContentsMargins(px(14), px(8), px(14), px(8))
-        self._column.setSpacing(px(6))
+        self._column.setContentsMargins(px(14), px(6), px(14), px(6))
+        self._column.setSpacing(px(3))
         self._title.set_theme(self.theme)
         self._copy.setFont(self.theme.font("small"))
-        self._copy.setFixedHeight(px(24))
+        self._copy.setFixedHeight(px(22))
         self._copy.setIcon(self.theme.icon("copy", "dim"))
         self._copy.setIconSize(QSize(px(14), px(14)))
         self.field.setFont(self.theme.font("code"))
-        self._note.setFont(self.theme.font("small"))
-        palette = self._note.palette()
-        palette.setColor(self._note.foregroundRole(), self.theme.colour("danger"))
-        self._note.setPalette(palette)
+        self._note.set_theme(self.theme)
         self._empty.set_theme(self.theme)
         self.view.set_theme(self.theme)
 
@@ -135,7 +145,7 @@ class RoundsTable(Card):
         return None
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self.theme.px(280), self.theme.px(160))
+        return QSize(self.theme.px(280), self.theme.px(120))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -187,7 +197,8 @@ class RoundsTable(Card):
             remark += f" · as of round {model.current + 1:,}"
         self._title.set_remark(remark if self._lane is not None else "")
         problem = self._problem or (str(model.order.problem) if model.order.problem is not None else "")
-        self._note.setText(problem)
+        self._note.set_whole(problem)
+        self._note.more = f"The names are {', '.join(self._names)}." if self._names else ""
         self._note.setVisible(bool(problem))
         if self.field.property("fault") != bool(self._problem):
             self.field.setProperty("fault", bool(self._problem))
@@ -206,17 +217,17 @@ class RoundsTable(Card):
         self._timer.start()
 
     def apply_filter(self) -> None:
-        """Now, without waiting for more keys. What can't be read leaves the list as it is and says why."""
+        """Now, without waiting for more keys. What can't be read filters nothing, and it is said why."""
         self._timer.stop()
-        text = self.field.text().strip()
-        self._problem = ""
+        text, wanted = self.field.text().strip(), None
+        self._problem, self._names = "", ()
         try:
             wanted = self._filter_with(text) if text else None
         except SpecScopeError as error:
             self._problem = str(error)
-        else:
-            if wanted is not None or self.model.order.wanted is not None:
-                self.view.keep_place(lambda: self.model.filter(wanted))
+            self._names = error.names if isinstance(error, ExpressionError) else ()
+        if wanted is not None or self.model.order.wanted is not None:
+            self.view.keep_place(lambda: self.model.filter(wanted))
         self._say()
 
     # Clipboard and menu

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMenu, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QFrame, QMenu, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from engine.debugger.history import Moment
 from engine.debugger.state_words import Fact, as_text, state_words
@@ -14,6 +14,12 @@ from widgets.copied_table import CopiedTable
 from widgets.moment_card import MomentCard
 from widgets.protocols import ThemeView
 from widgets.watch_list import Evaluate, WatchList
+
+
+LOW = 300
+"""Logical pixels of height at scale 1: below, there isn't room for two lists that scroll by themselves."""
+UNBOUND = (1 << 24) - 1
+"""Qt's word for no largest size."""
 
 
 class StatePanel(MomentCard[tuple[Fact, ...]]):
@@ -28,12 +34,22 @@ class StatePanel(MomentCard[tuple[Fact, ...]]):
         self.facts.customContextMenuRequested.connect(self._on_menu)
         self.watch = WatchList(theme, evaluate)
         self.watch.changed.connect(self.watches_changed)
+        self._room = QScrollArea()
+        self._room.setFrameShape(QFrame.Shape.NoFrame)
+        self._room.setWidgetResizable(True)
+        self._room.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._room.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._room.viewport().setAutoFillBackground(False)
         contents = QWidget()
         self._stack = QVBoxLayout(contents)
         self._stack.setContentsMargins(0, 0, 0, 0)
         self._stack.addWidget(self.facts, 1)
         self._stack.addWidget(self.watch)
-        self.hold(contents)
+        self._room.setWidget(contents)
+        contents.setAutoFillBackground(False)  # the card shines through
+        self.facts.fitted.connect(self._fit)
+        self.watch.table.fitted.connect(self._fit)
+        self.hold(self._room)
 
     def show_moment(self, moment: Moment | None) -> None:
         super().show_moment(moment)
@@ -60,14 +76,27 @@ class StatePanel(MomentCard[tuple[Fact, ...]]):
     def restyle(self) -> None:
         self._stack.setSpacing(self.theme.px(10))
         self.facts.set_theme(self.theme)
-        self.facts.setMinimumHeight(self.theme.px(64))
         self.watch.set_theme(self.theme)
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Where the panel is low, both lists stand at full height and scroll as one; else the facts take what the
+        watches leave and scroll by themselves."""
+        low = self.height() < self.theme.px(LOW)
+        least = self.facts.whole_height() if low else self.theme.px(64)
+        self.facts.setMinimumHeight(least)
+        self.facts.setMaximumHeight(least if low else UNBOUND)
+        self.watch.table.show_all(low)
 
     def sizeHint(self) -> QSize:
         return QSize(self.theme.px(330), self.theme.px(360))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self.theme.px(240), self.theme.px(200))
+        return QSize(self.theme.px(240), self.theme.px(120))
 
     def _on_menu(self, point: QPoint) -> None:
         menu = QMenu(self)

@@ -111,6 +111,7 @@ class WatchTable(CopiedTable):
     """Row numbers."""
 
     def __init__(self, theme: ThemeView) -> None:
+        self._all = False
         super().__init__(theme, "watched expressions", 0.5)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
 
@@ -132,9 +133,18 @@ class WatchTable(CopiedTable):
 
     def sizeHint(self) -> QSize:
         """As high as its rows, up to a few."""
-        return QSize(self.theme.px(200), sum(self.rowHeight(row) for row in range(min(ROWS, self.rowCount()))) + 2)
+        rows = self.rowCount() if self._all else min(ROWS, self.rowCount())
+        return QSize(self.theme.px(200), sum(self.rowHeight(row) for row in range(rows)) + 2)
+
+    def show_all(self, whole: bool) -> None:
+        """All rows, for whoever scrolls the list as a whole; else up to a few."""
+        if whole != self._all:
+            self._all = whole
+            self.updateGeometry()
 
     def minimumSizeHint(self) -> QSize:
+        if self._all:
+            return QSize(self.theme.px(100), self.sizeHint().height())
         return QSize(self.theme.px(100), min(self.sizeHint().height(), self.theme.px(44)))
 
 

@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(_sentence(done))
     if done.passed.damage:
-        print(f"{done.passed.damage} What stands before that was converted.", file=sys.stderr)
+        print(done.passed.damage, file=sys.stderr)
         return EXIT_PARTIAL
     return 0
 

@@ -154,6 +154,21 @@ def test_the_strip_names_lane_gamma_and_round(qtbot: QtBot, theme: Theme, whole:
     assert strip.heading.said[1] == "before the first round"
     strip.show_moment(None)
     assert strip.heading.said == ("Round", "")
+    assert strip._hint.text().startswith("No lane to step through yet")
+    strip.show_moment(whole.at(0))
+    assert strip.heading.said == ("Round", "")
+    assert strip._hint.text() == "Nothing has happened yet at this moment: step on (F11)."
+
+
+@pytest.mark.parametrize("width", [300, 420, 700])
+def test_the_type_keeps_its_size_from_step_to_step(qtbot: QtBot, theme: Theme, whole: History, width: int) -> None:
+    strip = RoundStrip(theme)
+    show(qtbot, strip, width)
+    sizes = set()
+    for index in range(3, 60):
+        strip.show_moment(whole.at(index))
+        sizes.add(strip.chips._painter.line_height)
+    assert len(sizes) == 1
 
 
 def chip_centres(strip: RoundStrip) -> Iterator[tuple[Chip, QPoint]]:
@@ -414,6 +429,24 @@ def test_long_facts_wrap_instead_of_being_cut(qtbot: QtBot, theme: Theme, whole:
         room = panel.facts.columnWidth(1) - 8
         lines = max(1, -(-metrics.horizontalAdvance(value) // room)) if " " in value else 1
         assert panel.facts.rowHeight(row) >= lines * metrics.height()
+
+
+@pytest.mark.parametrize("height", [150, 220, 360])
+def test_a_low_state_panel_scrolls_as_one(qtbot: QtBot, theme: Theme, whole: History, height: int) -> None:
+    panel = StatePanel(theme, evaluate)
+    show(qtbot, panel, 268, height)
+    panel.set_watches(["length", "nonsense"])
+    panel.show_moment(whole.at(at_commit(whole)))
+    QApplication.processEvents()
+    assert panel.height() == height
+    facts, watch, contents = panel.facts, panel.watch, panel.facts.parentWidget()
+    assert contents is not None
+    assert facts.geometry().bottom() < watch.geometry().top()
+    assert watch.geometry().bottom() < contents.height()
+    low = height < 300
+    assert (panel._room.verticalScrollBar().maximum() > 0) is low
+    assert (facts.verticalScrollBar().maximum() == 0) is low
+    assert watch.table.verticalScrollBar().maximum() == 0
 
 
 def test_values_are_told_as_people_write_them() -> None:

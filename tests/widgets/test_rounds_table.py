@@ -20,6 +20,7 @@ from app.store import LaneSpec, Store
 from app.theme import Theme
 from engine.debugger.conditions import FewerAccepted, LowOverlap, LowRatio, LowResidual, RoundReached
 from engine.debugger.history import History
+from engine.debugger.round_filter import round_filter
 from engine.debugger.round_rows import RoundRow, round_row
 from engine.errors import SpecScopeError
 from engine.records import Committed, Drafted, Judged, RunStarted, Verified
@@ -296,27 +297,45 @@ def picky(text: str) -> Wanted:
     return wanted
 
 
-def test_a_filter_that_cannot_be_read_says_so_and_leaves_the_list(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+def test_a_filter_that_cannot_be_read_says_so_and_filters_nothing(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
     table, lane = show(qtbot, theme, fill(DRAFT, limit=200), "draft", filter_with=picky, hint="e.g. 0.3")
     assert table.field.placeholderText() == "e.g. 0.3"
     table.field.setText("0.2")
     table.apply_filter()
-    before = listed(table)
-    assert before
+    assert 0 < len(listed(table)) < len(lane.rounds)
     table.field.setText("?")
     table.apply_filter()
-    assert table._note.text() == "“?” can't be read."
+    assert table._note.accessibleName() == "“?” can't be read."
     assert not table._note.isHidden()
     assert table.field.property("fault") is True
-    assert listed(table) == before
+    assert listed(table) == list(range(len(lane.rounds)))
+    assert remark(table) == f"{len(lane.rounds)} rounds"
     table.field.setText("0.2")
     table.apply_filter()
     assert table.field.property("fault") is False
     untested = [r for r in range(len(lane.rounds)) if table.model.row(r).overlap is None]
-    assert bool(table._note.text()) == bool(untested)
+    assert table._note.isHidden() is not bool(untested)
     table.field.clear()
     table.apply_filter()
     assert table._note.isHidden()
+
+
+def test_a_name_that_is_not_there_is_told_on_one_line(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    store = fill(DRAFT, limit=100)
+    table, lane = show(qtbot, theme, store, "draft", filter_with=lambda text: round_filter(text, lambda: lane.history))
+    table.field.setText("acepted < 2 and wobble > 3")
+    table.apply_filter()
+    table.grab()
+    assert table._note.height() < 2 * table._note.fontMetrics().height()
+    told = table._note.toolTip()
+    assert "did you mean accepted" in told.splitlines()[0]
+    assert "overlap_min" not in told.splitlines()[0]
+    assert "overlap_min" in told
+    assert len(listed(table)) == len(lane.rounds)
+    table.field.setText("price")
+    table.apply_filter()
+    assert table._note.isHidden()
+    assert 0 < len(listed(table)) < len(lane.rounds)
 
 
 def test_another_lane_gets_a_filter_of_its_own(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
@@ -385,7 +404,7 @@ def test_a_right_click_offers_where_to_stop(qtbot: QtBot, theme: Theme, fill: Fi
     rejected = next(s.round for s in lane.rounds if s.final == "correction" and s.tested > 1)
     menu = table.menu(table.model.index(rejected, 0))
     texts = [action.text() for action in menu.actions()]
-    assert texts[0] == f"Stop at round {rejected + 1}"
+    assert texts[0] == f"Break when round {rejected + 1}"
     assert "Copy all as CSV" in texts
     with qtbot.waitSignal(table.breakpoint_wanted) as caught:
         menu.actions()[0].trigger()

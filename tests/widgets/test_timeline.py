@@ -369,7 +369,7 @@ def test_a_right_click_offers_where_to_stop(qtbot: QtBot, theme: Theme, fill: Fi
     menu = panel.menu(6)
     assert menu is not None
     texts = [action.text() for action in menu.actions()]
-    assert "Stop at round 7" in texts
+    assert "Break when round 7" in texts
     with qtbot.waitSignal(panel.breakpoint_wanted) as caught:
         menu.actions()[0].trigger()
     assert caught.args == [RoundReached(number=7)]
