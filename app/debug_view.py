@@ -45,8 +45,8 @@ Side = Literal["breakpoints", "state"]
 SIDES: dict[Side, str] = {"breakpoints": "Breakpoints", "state": "State"}
 LEFT, RIGHT, FOOT = 268, 284, 166
 """Widths of the side columns and height of the foot, at scale 1."""
-LEAST_FOOT, ABOVE = 120, 392
-"""Heights at scale 1 that the foot must have, and that the columns above it need."""
+ENOUGH = 600
+"""Height, at scale 1, for columns and foot at once."""
 FILTER_HINT = "Filter, e.g. accepted < 2 and overlap_min < 0.5"
 
 
@@ -69,6 +69,8 @@ class DebugView(QWidget):
         self._inspected: LaneState | None = None
         self._settings_of = ""
         self._titles: list[str] = []
+        self._foot_open: bool | None = None
+        """By a person's will; None: by the room there is."""
         self.page: Page = "timeline"
         self.side: Side = "breakpoints"
 
@@ -96,6 +98,9 @@ class DebugView(QWidget):
     def turn_to(self, page: Page) -> None:
         self.page = page
         self._foot.setCurrentIndex(list(PAGES).index(page))
+        if self._foot.isHidden():
+            self._foot_open = True
+            self._share()
         self._check_tabs()
         self._seen = None
 
@@ -420,12 +425,17 @@ class DebugView(QWidget):
         kind, _, name = sender.objectName().partition(".")
         if kind == "side":
             self.turn_side(name)  # type: ignore[arg-type]  # made from SIDES
+        elif name == self.page and not self._foot.isHidden():  # once more: out of the way
+            self._foot_open = False
+            self._share()
+            self._check_tabs()
         else:
             self.turn_to(name)  # type: ignore[arg-type]  # made from PAGES
 
     def _check_tabs(self) -> None:
+        shown = {f"side.{self.side}", "" if self._foot.isHidden() else f"page.{self.page}"}
         for name, tab in self._tabs.items():
-            tab.setChecked(name in (f"side.{self.side}", f"page.{self.page}"))
+            tab.setChecked(name in shown)
 
     def _connect(self) -> None:
         self._store.changed.connect(self._on_store)
@@ -466,15 +476,20 @@ class DebugView(QWidget):
         return QSize(self._theme.px(900), self._theme.px(480))
 
     def _share(self) -> None:
+        """Where height is short, the foot is but its tabs, until one is clicked."""
+        px, height = self._theme.px, self.height()
+        shown = height >= px(ENOUGH) if self._foot_open is None else self._foot_open
+        if shown == self._foot.isHidden():
+            self._foot.setVisible(shown)
+            self._check_tabs()
+            self._split_by_hand = False
         if self._split_by_hand:
             return
-        px = self._theme.px
         wide = max(1.0, self.width() / px(1440))
         left, right = round(px(LEFT) * wide ** 0.5), round(px(RIGHT) * wide ** 0.5)
         self._columns.setSizes([left, max(px(420), self.width() - left - right), right])
-        foot = max(px(FOOT), round(0.24 * self.height()))
-        foot = max(px(LEAST_FOOT), min(foot, self.height() - px(ABOVE)))
-        self._rows.setSizes([self.height() - foot, foot])
+        foot = max(px(FOOT), round(0.24 * height)) if shown else px(28)
+        self._rows.setSizes([height - foot, foot])
 
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
