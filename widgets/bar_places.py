@@ -51,7 +51,7 @@ class Scale:
         if not log:
             return cls(min(1.0, step_up(1.02 * max(values, default=1.0), 1e-12)))
         least = max(min(values, default=0.01), LOWEST)
-        return cls(1.0, 10.0 ** (math.ceil(math.log10(least)) - 1))
+        return cls(1.0, min(0.01, 10.0 ** (math.ceil(math.log10(least)) - 1)))
 
     def share(self, value: float) -> float:
         """Of the plot's height, 0 … 1."""

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
-from engine.debugger.judgement import Judgement, Span
+from engine.debugger.judgement import Judgement, Span, figure, read
 from widgets.branch_button import BranchButton
 from widgets.inspector_gauge import ThresholdGauge
 from widgets.protocols import ThemeView
@@ -79,7 +79,7 @@ class FormulaStrip(QWidget):
     def __init__(self, theme: ThemeView, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._judgement: Judgement | None = None
-        self._may_branch = True
+        self._may_branch, self._reason = True, ""
         self._typing = False
         self._greedy = False
         self.line = FormulaLine(theme)
@@ -99,7 +99,7 @@ class FormulaStrip(QWidget):
         self._column.addLayout(self._row)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.gauge.moved.connect(self._on_gauge)
-        self.gauge.branch_wanted.connect(self.branch_wanted)
+        self.gauge.branch_wanted.connect(self._on_branch)
         self.value.textEdited.connect(self._on_value)
         self.value.returnPressed.connect(self.branch.click)
         self.branch.clicked.connect(self._on_branch)
@@ -130,7 +130,7 @@ class FormulaStrip(QWidget):
         """``greedy``: the run is. ``reason``: why there is no branching; ``otherwise``: what to say where nothing was
         judged."""
         self._greedy = greedy
-        self._judgement, self._may_branch = judgement, may_branch
+        self._judgement, self._may_branch, self._reason = judgement, may_branch, reason
         sampled = self._sampled()
         self.gauge.show_judgement(judgement, sampled)
         self.gauge.setVisible(judgement is not None and judgement.threshold is not None)
@@ -149,10 +149,24 @@ class FormulaStrip(QWidget):
                               f"what if it were {'rejected' if judgement.accepted else 'accepted'}?")
         self.branch.setEnabled(may_branch)
         self.branch.setToolTip(
-            f"No branch: {reason}" if not may_branch else "Run on from here with this u" if sampled else
+            f"No branch: {reason}" if not may_branch else
             "Run on from here with the other verdict: the output is no longer the target’s")
         self._write(suggestion(judgement))
         self._tell()
+
+    def _why_not(self, value: float | None) -> str:
+        """Why no branch is offered for another u; "" where it is."""
+        judgement = self._judgement
+        assert judgement is not None
+        if not self._may_branch:
+            return f"No branch: {self._reason}"
+        if value is None:
+            return "Write a number from 0 to below 1"
+        if judgement.accepts(value) != judgement.accepted:
+            return ""
+        every = {0.0: "p = 0, so every u rejects", 1.0: "p ≥ q, so every u accepts"}.get(
+            judgement.threshold or 0.0, f"this u {'accepts' if judgement.accepted else 'rejects'} too")
+        return f"No branch: {every}, and nothing would change"
 
     def _keep_height(self) -> None:
         """With a test or without: what is above must not jump from step to step."""
@@ -162,7 +176,7 @@ class FormulaStrip(QWidget):
                             + margins.bottom())
 
     def _write(self, value: float) -> None:
-        self.value.setText(f"{value:.6f}".rstrip("0").ljust(4, "0"))
+        self.value.setText(written(value))
 
     def _tell(self) -> None:
         """What the value in the field would do."""
@@ -170,14 +184,16 @@ class FormulaStrip(QWidget):
         accepts = self._judgement.accepts(value) if self._judgement is not None and value is not None else None
         self.answer.setText("" if accepts is None else f"→ {'accept' if accepts else 'reject'}")
         if self._sampled():
-            self.branch.setEnabled(self._may_branch and value is not None)
+            why_not = self._why_not(value)
+            self.branch.setEnabled(not why_not)
+            self.branch.setToolTip(why_not or "Run on from here with this u")
 
     def asked(self) -> float | None:
         """The other u; None: the field holds no number from 0 to below 1."""
         if self.gauge.tried is not None:
             return self.gauge.tried
         try:
-            value = float(self.value.text().replace(",", "."))
+            value = read(self.value.text().replace(",", "."))
         except ValueError:
             return None
         return value if 0 <= value < 1 else None
@@ -199,7 +215,9 @@ class FormulaStrip(QWidget):
         self._typing = False
         self._tell()
 
-    def _on_branch(self) -> None:
+    def _on_branch(self, *_: object) -> None:
+        if not self.branch.isEnabled():  # Enter on the gauge asks for it too
+            return
         value = self.asked()
         if self._judgement is not None and not self._sampled():
             self.force_wanted.emit(not self._judgement.accepted)
@@ -222,5 +240,13 @@ def suggestion(judgement: Judgement) -> float:
     if threshold is None or judgement.draw is None:
         return 0.0
     beyond = float(f"{((1 - threshold) if judgement.accepted else threshold) / 2:.2g}")
-    other = round(1 - beyond if judgement.accepted else beyond, 6)
+    other = round(1 - beyond, 10) if judgement.accepted else beyond
     return other if other < 1 and judgement.accepts(other) != judgement.accepted else round(judgement.draw, 3)
+
+
+def written(value: float) -> str:
+    """A u for the field: six decimals at most, but more, or a power of ten, where they would make it 0 or 1."""
+    if 0 < value < 0.001:
+        return figure(value, 2)
+    digits = 6 if round(value, 6) < 1 else 10
+    return f"{value:.{digits}f}".rstrip("0").ljust(4, "0")

@@ -170,7 +170,7 @@ class Inspector(QFrame):
         if found is None:
             return
         self.title.set_whole(found.title)
-        self.sentence.set_whole(" ".join((found.sentence, *found.notes)))
+        self.sentence.set_whole(found.subtitle)
         self.legend.show_inspection(found)
         self._show_bars()
         self.formula.show_judgement(found.judgement or found.awaited, self._may_branch, self._reason,
@@ -178,8 +178,9 @@ class Inspector(QFrame):
         self.choices.setVisible(not found.greedy)
         kind = found.final if found.final != "none" else "correction" if found.use == "rejected" else (
             "plain" if found.title.endswith("plain step") else "bonus")
-        may, why = (self._may_branch, self._reason) if found.use != "void" else (False, inspector_menu.UNTESTED)
-        self.choices.show_choices(found.choices, found.round, kind, may, why)
+        void = found.use == "void"
+        may, why = (self._may_branch, self._reason) if not void else (False, inspector_menu.UNTESTED)
+        self.choices.show_choices(found.choices, found.round, kind, may, why, movable=not void, undrawn=found.undrawn)
         if self._full is not None:
             self.choices.refine([refined(choice, self._full) for choice in found.choices])
 
@@ -200,10 +201,10 @@ class Inspector(QFrame):
         if query:
             return search(query, found, self._full)
         if self._full is None:
-            return found.bars
+            return [bar for bar in found.bars if telling(bar)]
         recorded = [bar.token for bar in found.bars]
         beyond = [token for token in self._full.top(LISTED).tolist() if token not in set(recorded)]
-        return bars_of(self._full, found, [*recorded, *beyond])
+        return [bar for bar in bars_of(self._full, found, [*recorded, *beyond]) if telling(bar)]
 
     def _remark(self, found: Inspection, bars: Sequence[Bar], query: str) -> str:
         if query:
@@ -215,7 +216,8 @@ class Inspector(QFrame):
                  if rest is not None and rest > 1e-6]
         if found.use == "drafted":
             return "so far only q of the draft is known" if bars else ""
-        return f"{counted(len(bars), 'token')} recorded" + (f", the rest: {', '.join(rests)}" if rests else "")
+        without = ", the others have neither p nor q" if len(bars) < len(found.bars) else ""
+        return f"{counted(len(bars), 'token')} recorded{without}" + (f", the rest: {', '.join(rests)}" if rests else "")
 
     def _hint(self, found: Inspection, query: str) -> str:
         if query:
@@ -317,10 +319,15 @@ class Inspector(QFrame):
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), radius, radius)
 
 
+def telling(bar: Bar) -> bool:
+    """Behind top-p most tokens have neither p nor q: bars of nothing would hide what there is."""
+    return bool(bar.marks or bar.p or bar.q)
+
+
 def untested(found: Inspection) -> str:
     """Why there is no verdict."""
     if found.use == "void":
-        return "never tested"
+        return found.sentence
     if found.awaited is not None:
         return "not judged yet"
     return "No test here: nothing was drafted." if found.title.endswith("plain step") else (

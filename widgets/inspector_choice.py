@@ -26,6 +26,7 @@ class ChoicePane(QWidget):
         self._round = 0
         self._kind = ""
         self._may_branch, self._reason = True, ""
+        self._movable, self._undrawn = True, ""
         self._tabs = QButtonGroup(self)
         self._buttons = [QPushButton(), QPushButton()]
         self._row = QHBoxLayout()
@@ -60,10 +61,12 @@ class ChoicePane(QWidget):
         self._row.setSpacing(theme.px(6))
         self._column.setSpacing(theme.px(2))
 
-    def show_choices(self, choices: Sequence[Choice], round: int, kind: str, may_branch: bool, reason: str) -> None:
-        """``kind``: what the final token is: correction, bonus, plain. ``reason``: why there is no branching."""
+    def show_choices(self, choices: Sequence[Choice], round: int, kind: str, may_branch: bool, reason: str, *,
+                     movable: bool = True, undrawn: str = "") -> None:
+        """``kind``: what the final token is: correction, bonus, plain. ``reason``: why there is no branching.
+        ``movable``: another draw would mean something. ``undrawn``: what to say where there are no choices."""
         self._choices, self._round, self._kind = tuple(choices), round, kind
-        self._may_branch, self._reason = may_branch, reason
+        self._may_branch, self._reason, self._movable, self._undrawn = may_branch, reason, movable, undrawn
         for place, button in enumerate(self._buttons):
             if place < len(self._choices):
                 button.setText(self._tab_name(self._choices[place]))
@@ -86,8 +89,8 @@ class ChoicePane(QWidget):
 
     def _show(self, place: int) -> None:
         choice = self._choices[place] if place < len(self._choices) else None
-        self.bar.show_choice(choice, choice is not None and bool(choice.segments))
-        self.caption.set_whole(self._caption(choice) if choice is not None else "nothing was drawn here")
+        self.bar.show_choice(choice, self._movable and choice is not None and bool(choice.segments))
+        self.caption.set_whole(self._caption(choice) if choice is not None else self._undrawn)
         self._on_moved(None)
 
     def _tab_name(self, choice: Choice) -> str:
@@ -108,11 +111,12 @@ class ChoicePane(QWidget):
         if not choice.segments:
             return f"{name}: one draw from {source}, whose whole row is recorded with the verification"
         told = "" if len(self._choices) > 1 else f"{name}: "  # the pressed tab says it already
-        return f"{told}one draw from {source} — drag the dart"
+        return f"{told}one draw from {source}" + (" — drag the dart" if self._movable else ", which came to nothing")
 
     def _on_moved(self, value: float | None) -> None:
         choice = self.bar.choice
-        self.branch.setVisible(choice is not None and choice.draw is not None and bool(choice.segments))
+        self.branch.setVisible(self._movable and choice is not None and choice.draw is not None
+                               and bool(choice.segments))
         self.branch.setEnabled(value is not None and self._may_branch)
         self.branch.setToolTip(f"No branch: {self._reason}" if not self._may_branch else
                                "Run on from here with this draw" if value is not None else

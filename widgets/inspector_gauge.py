@@ -32,7 +32,7 @@ class ThresholdGauge(DartTrack):
         assert judgement.p is not None
         assert judgement.q is not None
         return (f"accepted when u < min(1, p/q) = min(1, {judgement.p:.6g} / {judgement.q:.6g}) = "
-                f"{judgement.threshold:.6g}\na draw of {value:.3f} would "
+                f"{judgement.threshold:.6g}\na draw of {figure(value)} would "
                 + ("accept" if judgement.accepts(value) else "reject"))
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -85,7 +85,7 @@ class ThresholdGauge(DartTrack):
 
     def _beside(self, value: float, taken: QRectF) -> str:
         """The draw's figure, unless the threshold's stands there."""
-        text = f"u = {value:.3f}"
+        text = f"u = {figure(value)}"
         width = QFontMetricsF(self.theme.font("small")).horizontalAdvance(text)
         left = min(max(0.0, self.x_of(value) - width / 2), self.width() - width)
         return "" if left < taken.right() and left + width > taken.left() else text

@@ -38,7 +38,7 @@ class InspectorLegend(QWidget):
             entries += [P] if any(bar.p is not None for bar in bars) else []
             entries += [Q] if any(bar.q is not None for bar in bars) else []
             entries += [RESIDUAL] if any(bar.residual for bar in bars) else []
-            if found.overlap is not None:
+            if found.overlap is not None and found.use != "void":
                 text = f"overlap {figure(found.overlap, 2)}"
                 at = " at temperature 1, for showing" if found.greedy else ": the chance that a draft is accepted here"
                 entries.append(("overlap", text, text, f"Σ min(p, q) = {found.overlap:.6g}{at}"))

@@ -29,6 +29,7 @@ from widgets.protocols import ThemeView
 
 ROOM, WIDEST = 60.0, 108.0
 """Logical pixels at scale 1 of one token's room: the least, and the most."""
+FAINT = 0.4  # opacity of the bars of a row that can't be used
 
 
 class ProbabilityBars(QWidget):
@@ -136,7 +137,9 @@ class ProbabilityBars(QWidget):
                 painter.setBrush(wash)
                 painter.drawRoundedRect(QRectF(place.room.left() + 1, place.room.top(), place.room.width() - 2,
                                                self.height() - place.room.top()), 4, 4)
+            painter.setOpacity(FAINT if self._fate == "void" else 1.0)  # nothing is decided by it
             self._paint_pair(painter, place, scale)
+            painter.setOpacity(1.0)
             self._paint_label(painter, place, i == self._current)
         if self._current is not None and self._current < len(found):
             self._paint_figures(painter, found[self._current])

@@ -48,7 +48,8 @@ class Inspection:
     q_entropy: float | None
     overlap: float | None
     mass: float | None
-    """Σ max(p − q, 0) = 1 − overlap: what the residual is normalised by."""
+    """Σ max(p − q, 0) = 1 − overlap: what the residual is normalised by. None for a void row: no correction can come
+    of it."""
     residual_empty: bool
     draft: Drafted | None
     draft_label: str

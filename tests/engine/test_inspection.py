@@ -218,7 +218,8 @@ def test_titles_and_sentences() -> None:
     assert told["rejected"].sentence.endswith("is drawn from the residual.")
     assert told["final"].title.endswith("· bonus")
     assert "the bonus" in told["final"].sentence
-    assert "prefix that no longer exists" in told["void"].sentence
+    assert told["void"].sentence.endswith("its prefix no longer exists.")
+    assert not any(found.sentence.startswith("All 1 ") for found in told.values())
     plain = looked(next(ends(recorded("none", WARM))))
     assert plain.title.endswith("· plain step")
     assert all(bar.q is None for bar in plain.bars)
@@ -228,6 +229,10 @@ def test_residual_and_overlap_are_one() -> None:
     for moment in ends(recorded("layer-skip", WARM)):
         for index in range(moment.round.k):  # type: ignore[union-attr]
             found = looked(moment, index)
+            if found.use == "void":  # nothing is ever drawn from it
+                assert (found.mass, found.awaited, found.judgement) == (None, None, None)
+                assert all(bar.residual is None for bar in found.bars)
+                continue
             assert found.mass == pytest.approx(1 - found.overlap, abs=1e-5)  # type: ignore[operator]
             shares = [bar.residual for bar in found.bars]
             assert 0 <= sum(shares) <= 1 + 1e-4  # type: ignore[arg-type]
@@ -246,7 +251,7 @@ def test_greedy_has_no_draws_and_no_residual() -> None:
             assert "best" in found.bars[0].marks
             if found.judgement is not None:
                 told = "".join(span.text for span in found.judgement.formula())
-                assert told.startswith("argmax p = ")
+                assert told.startswith("argmax p “")
                 assert found.judgement.threshold is None
                 assert ("ahead by" in told) == (not found.judgement.accepted)
 
@@ -326,6 +331,7 @@ def test_only_an_outcome_is_known() -> None:
         found = looked(moment)
         assert found.bars == ()
         assert found.notes[0] == "This recording doesn't tell p nor q nor draws."
+        assert found.undrawn == "This recording doesn’t tell the draws."
 
 
 # The formula

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -19,10 +20,12 @@ from engine.debugger.combined import AnyCondition
 from engine.debugger.full_row import FullRow
 from engine.debugger.history import History
 from engine.debugger.inspection import Inspection, inspect
+from engine.debugger.judgement import Judgement
 from engine.debugger.what_if import Forced, OtherDraw, OtherToken
 from tests.widgets import fake_rows, fake_run
 from tests.widgets.fake_rows import a_round, moment
 from widgets.bar_places import Scale, pages, places
+from widgets.formula_strip import FormulaStrip
 from widgets.inspector import EMPTY, Inspector
 from widgets.inspector_menu import Entry, of_position, of_token
 
@@ -246,7 +249,8 @@ def test_greedy_has_only_the_verdict_to_change(qtbot: QtBot, theme: Theme) -> No
     wanted = heard(inspector.what_if_wanted)
     assert inspector.formula.gauge.isHidden()
     assert inspector.choices.isHidden()
-    assert inspector.formula.line.text() == "argmax p = ·black ≠ y = ·green  (ahead by 0.62 logits) → reject"
+    assert inspector.formula.line.text() == "argmax p “·black” ≠ “·green”  (ahead by 0.62 logits) → reject"
+    assert inspector.sentence.accessibleName().startswith("Greedy: only the argmax decides. ")
     inspector.formula.branch.click()
     assert wanted == [Forced(round=0, index=1, accept=True)]
 
@@ -275,13 +279,72 @@ def test_where_nothing_was_judged_it_says_why(qtbot: QtBot, theme: Theme) -> Non
     told, height = inspector.formula.line.text, inspector.formula.height()
     assert told() == "No test here: all drafts were accepted."
     inspector.show_inspection(inspect(moment(a_round()), 2))
-    assert told() == "u·q(y) = u·0.60 < p(y) = 0.50 ?   never tested"
+    assert told() == "Never tested: its prefix no longer exists."
     inspector.show_inspection(inspect(moment(a_round(), 5)))
     assert told() == "u·q(y) = u·0.55 < p(y) ?   not judged yet"
     assert inspector.formula.branch.isHidden()
     assert inspector.formula.height() == height
     inspector.show_inspection(inspect(moment(a_round(greedy=True), 5)))
-    assert told() == "argmax p = y = ·green ?   not judged yet"
+    assert told() == "argmax p ≟ “·green”   not judged yet"
+
+
+def test_a_row_that_is_never_used_offers_nothing(qtbot: QtBot, theme: Theme) -> None:
+    inspector = inspector_of(qtbot, theme, inspect(moment(a_round()), 2))
+    wanted = heard(inspector.what_if_wanted)
+    assert inspector.formula.gauge.isHidden()
+    assert inspector.formula.branch.isHidden()
+    assert [kind for kind, *_ in inspector.legend._entries] == ["p", "q"]
+    bar = inspector.choices.bar
+    assert inspector.choices.caption.accessibleName() == "draft 3: one draw from q, which came to nothing"
+    assert inspector.choices.branch.isHidden()
+    qtbot.mouseClick(bar, Qt.MouseButton.LeftButton, pos=QPoint(80, int(bar.track().center().y())))
+    qtbot.keyClick(bar, Qt.Key.Key_Return)
+    assert (bar.tried, wanted) == (None, [])
+
+
+def test_without_draws_it_says_that_they_are_not_told(qtbot: QtBot, theme: Theme) -> None:
+    found = replace(rejected(), choices=(), undrawn="This recording doesn’t tell the draws.")
+    assert inspector_of(qtbot, theme, found).choices.caption.accessibleName() == found.undrawn
+
+
+def a_test(p: float, q: float, u: float) -> Judgement:
+    return Judgement(0, "x", u * q < p, False, p, q, u, None, "", None)
+
+
+@pytest.mark.parametrize(("p", "shown"), [(4.86e-7, "2.4·10⁻⁷"), (0.002, "0.001"), (0.4, "0.20")])
+def test_the_u_that_is_suggested_is_shown_with_enough_digits(qtbot: QtBot, theme: Theme, p: float, shown: str) -> None:
+    strip = FormulaStrip(theme)
+    show(qtbot, strip, 600, 80)
+    strip.show_judgement(a_test(p, 1.0, 0.7), True, "", greedy=False)
+    wanted = heard(strip.branch_wanted)
+    assert (strip.value.text(), strip.answer.text()) == (shown, "→ accept")
+    strip.branch.click()
+    assert wanted == [pytest.approx(p / 2, rel=0.05)]
+    strip.show_judgement(a_test(1.0 - p, 1.0, 0.1), True, "", greedy=False)
+    assert strip.answer.text() == "→ reject"
+    assert strip.branch.isEnabled()
+
+
+@pytest.mark.parametrize(("p", "why"), [(0.0, "every u rejects"), (0.9, "every u accepts")])
+def test_no_branch_where_no_u_changes_anything(qtbot: QtBot, theme: Theme, p: float, why: str) -> None:
+    strip = FormulaStrip(theme)
+    show(qtbot, strip, 600, 80)
+    strip.show_judgement(a_test(p, 0.8, 0.7), True, "", greedy=False)
+    wanted = heard(strip.branch_wanted)
+    assert not strip.branch.isEnabled()
+    assert why in strip.branch.toolTip()
+    strip.gauge.try_value(0.5)
+    qtbot.keyClick(strip.gauge, Qt.Key.Key_Return)
+    assert wanted == []
+
+
+def test_tokens_without_p_and_q_have_no_bars(qtbot: QtBot, theme: Theme) -> None:
+    found = rejected()
+    bars = tuple(bar if place < 2 or bar.marks else replace(bar, p=0.0, q=0.0) for place, bar in enumerate(found.bars))
+    inspector = inspector_of(qtbot, theme, replace(found, bars=bars))
+    kept = sum(bool(bar.marks or bar.p or bar.q) for bar in bars)
+    assert len(inspector.bars._bars) == kept < len(bars)
+    assert inspector.bars._remark.startswith(f"{kept} tokens recorded, the others have neither p nor q")
 
 
 # Menus
