@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from engine.debugger.alignment import Cost, Spent, _parting, _price
+from engine.debugger.alignment import Cost, Spent, _parting, _price, sameness
 from widgets.protocols import CellView, LaneView
 
 
@@ -107,17 +107,20 @@ class Comparison:
         return True
 
     def _cost(self, ours: Sequence[int], theirs: Sequence[int]) -> Cost | None:
-        started = self.branch.lane.started if self.branch.lane is not None else None
-        if self.original.lane is None or started is None or started.branch is None:
+        original, branch = (side.lane for side in self.sides)
+        if original is None or branch is None or (started := branch.started) is None or started.branch is None:
             return None
         round = started.branch.round
         start = self.branch.start(round)
         end = max(start, min(len(ours), len(theirs)))
         a, b = (side.spent(round, end) if end > start else Spent(0, 0) for side in self.sides)
         index = self._parts_at()
+        over = index is None and self.original.over and self.branch.over
+        same = sameness(original.records, branch.records, started.branch) if over else ""
         texts = {cell.id: cell.label for side in self.sides if (cell := side.cell(self.shared)) is not None}
         return Cost(start, index, None if index is None else len(started.prompt) + index, end - start, a, b,
-                    f"{_parting(index, ours, theirs, texts)} {_price(end - start, a.forwards, b.forwards)}".strip())
+                    f"{_parting(index, ours, theirs, texts, same)} {_price(end - start, a.forwards, b.forwards)}"
+                    .strip())
 
     def _parts_at(self) -> int | None:
         """The first token that differs; where one output is longer and that is all, once both have ended."""

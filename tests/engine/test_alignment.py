@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from engine.debugger.alignment import Pair, aligned, cost
 from engine.records import (
@@ -81,6 +82,36 @@ def test_the_same_price() -> None:
     found = cost(lane(ORIGINAL), lane(ORIGINAL, branch=2))
     assert (found.index, found.extra) == (None, 0)
     assert found.sentence.endswith("the branch as many.")
+
+
+def test_two_that_have_ended_the_same() -> None:
+    ours, changed = lane(ORIGINAL, reason="length"), lane(ORIGINAL, branch=1, reason="length")
+    assert cost(ours, changed).sentence.startswith("The outputs are the same. For ")
+    assert cost(ours, changed[:-1]).sentence.startswith("The outputs are the same so far. ")
+
+
+def digested(records: Sequence[Record], *, odd: int | None = None, draw: float | None = None) -> list[Record]:
+    """A lane with a digest for each token, another one for token ``odd``, and no change named."""
+    out, done = list[Record](), 0
+    for record in records:
+        if isinstance(record, RunStarted) and record.branch is not None:
+            record = replace(record, branch=replace(record.branch, change=""))
+        if isinstance(record, Committed):
+            digests = tuple(0 if done + i == odd else 7 + done + i for i in range(len(record.tokens)))
+            record, done = replace(record, digests=digests, final_draw=draw), done + len(digests)
+        out.append(record)
+    return out
+
+
+def test_a_branch_without_a_change_says_whether_it_was_the_same_bit_for_bit() -> None:
+    ours, theirs = lane(ORIGINAL, reason="length"), lane(ORIGINAL, branch=1, reason="length")
+    told = cost(digested(ours), digested(theirs)).sentence
+    assert told.startswith("The outputs are the same, bit for bit: all logits digests are the same. ")
+    told = cost(digested(ours, draw=0.5), digested(theirs, draw=0.5)).sentence
+    assert "all logits digests and draws are the same. " in told
+    assert "but not all draws. " in cost(digested(ours, draw=0.5), digested(theirs, draw=0.6)).sentence
+    assert "logits differ from token 5 on: rows aren’t bit-exact here. " in cost(
+        digested(ours), digested(theirs, odd=4)).sentence
 
 
 def test_one_that_ended_earlier_differs_there_only_when_both_are_over() -> None:
