@@ -10,7 +10,7 @@ from PySide6.QtGui import QContextMenuEvent, QHelpEvent, QMouseEvent, QPainter, 
 from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 from engine.debugger.history import Moment
-from engine.debugger.round_words import Chip, RoundWords, round_words
+from engine.debugger.round_words import TAIL_TEXT, Chip, RoundWords, round_words
 from engine.debugger.token_words import quoted
 from widgets.marks import MEANINGS, WORDS
 from widgets.moment_card import MomentCard, dress
@@ -19,6 +19,11 @@ from widgets.text_layout import TextLayout
 from widgets.token_painter import TokenPainter
 
 LARGE_LINES = 2
+DRAFT_TEXT, SOME_DRAFTS = 7, 4
+"""Characters of a draft with its room, and how many drafts are expected where γ isn't told."""
+
+NO_LANE = "No lane to step through yet: press Run, or open a recording."
+TOO_EARLY = "Nothing has happened yet at this moment: step on (F11)."
 
 
 class RoundStrip(MomentCard[tuple[RoundWords, int]]):
@@ -29,7 +34,7 @@ class RoundStrip(MomentCard[tuple[RoundWords, int]]):
     """A :class:`engine.debugger.round_words.Chip` was clicked with the other button."""
 
     def __init__(self, theme: ThemeView, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "Round", "No lane to step through yet: press Run, or open a recording.", parent)
+        super().__init__(theme, "Round", NO_LANE, parent)
         self.chips = Chips(theme)
         self.chips.chosen.connect(self._on_chosen)
         self.chips.breakpoint_wanted.connect(self.breakpoint_wanted)
@@ -55,6 +60,10 @@ class RoundStrip(MomentCard[tuple[RoundWords, int]]):
         inner.setAutoFillBackground(False)  # setWidget turns it on
         self.hold(scroll)
 
+    def show_moment(self, moment: Moment | None) -> None:
+        self._hint.setText(NO_LANE if moment is None else TOO_EARLY)
+        super().show_moment(moment)
+
     def read(self, moment: Moment) -> tuple[RoundWords, int] | None:
         words = round_words(moment)
         return (words, len(moment.history.begins)) if words is not None else None
@@ -64,6 +73,7 @@ class RoundStrip(MomentCard[tuple[RoundWords, int]]):
         gamma = f" · γ {words.gamma}" if words.gamma is not None else ""
         place = "before the first round" if words.round is None else f"round {words.round + 1:,} of {rounds:,}"
         self.heading.say(words.title + gamma, place)
+        self.chips.expect(words.gamma)
         self.chips.show_chips(words.chips)
         self.sentence.setText(words.sentence.replace(" = ", "\u00a0=\u00a0"))  # a formula isn't broken there
         self.setAccessibleDescription(words.sentence)
@@ -97,6 +107,7 @@ class Chips(QWidget):
         super().__init__(parent)
         self._chips: tuple[Chip, ...] = ()
         self._index: int | None = None
+        self._expected = SOME_DRAFTS
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -107,6 +118,13 @@ class Chips(QWidget):
     def set_theme(self, theme: ThemeView) -> None:
         self._painters = [TokenPainter(theme, "token_big"), TokenPainter(theme, "token")]
         self._lay_out()
+
+    def expect(self, gamma: int | None) -> None:
+        """How many drafts a round of this lane may have: the size of the type is chosen for them, once."""
+        expected = gamma if gamma is not None else SOME_DRAFTS
+        if expected != self._expected:
+            self._expected = expected
+            self._lay_out()
 
     def show_chips(self, chips: tuple[Chip, ...]) -> None:
         if chips == self._chips:
@@ -132,14 +150,15 @@ class Chips(QWidget):
         self.update()
 
     def _fitting(self, width: int) -> tuple[TokenPainter, TextLayout]:
-        """Large while two lines are enough, else smaller."""
-        for painter in self._painters:
-            layout = TextLayout(painter.measure, painter.advance)
-            layout.prompt = True
-            layout.reset(width - 3 * painter.unit)
-            layout.sync(self._cells(), 0)
-            if len(layout.lines) <= LARGE_LINES:
-                break
+        """Large where two lines would do for a usual round of the lane, whatever this one holds: from step to step the
+        type keeps its size."""
+        large, small = self._painters
+        usual = TAIL_TEXT + DRAFT_TEXT * (self._expected + 1)
+        painter = large if usual * large.advance <= LARGE_LINES * (width - 3 * large.unit) else small
+        layout = TextLayout(painter.measure, painter.advance)
+        layout.prompt = True
+        layout.reset(width - 3 * painter.unit)
+        layout.sync(self._cells(), 0)
         return painter, layout
 
     def hasHeightForWidth(self) -> bool:
