@@ -22,7 +22,7 @@ from widgets.breakpoint_row import BreakpointRow, RowPainter, spoken
 from widgets.moment_card import Heading, dress
 from widgets.protocols import ThemeView
 
-HINT = "A run stops where one of these happens: a rejection, a small overlap, a token you name …"
+HINT = "A run stops where one of these happens: a rejection, a small overlap, a token you name\u00a0…"
 KEYS = "Space turns it on or off, Enter changes it, Delete removes it."
 
 
