@@ -17,7 +17,7 @@ from app.theme import Theme
 from engine.debugger.breakpoints import Breakpoint, HitRule, HitWhen
 from engine.debugger.combined import AnyCondition, Both, Either
 from engine.debugger.condition import Condition
-from engine.debugger.conditions import AnyRejection
+from engine.debugger.conditions import AnyRejection, Divergence
 
 MOST_PARTS = 3
 """That can be made here: more than anyone reads at a glance."""
@@ -39,9 +39,10 @@ class BreakpointDialog(QDialog):
 
     def __init__(self, theme: Theme, breakpoint: Breakpoint, *, new: bool, lanes: Sequence[tuple[str, str]] = (),
                  text_of: Callable[[int], str] = _no_text, count: Callable[[Breakpoint], int | None] | None = None,
-                 parent: QWidget | None = None) -> None:
+                 has_plain: bool = True, parent: QWidget | None = None) -> None:
         """``lanes``: ids and titles. ``text_of``: a token's text, "" for unknown. ``count``: how often a breakpoint
-        would have stopped in the run on screen; None while there is none."""
+        would have stopped in the run on screen; None while there is none. ``has_plain``: is there a lane of plain
+        decoding that others can be held against?"""
         super().__init__(parent)
         self.setWindowTitle("New breakpoint" if new else "Change breakpoint")
         self.setStyleSheet(window_sheet(theme))
@@ -49,6 +50,7 @@ class BreakpointDialog(QDialog):
         self._first = breakpoint
         self._text_of = text_of
         self._count = count
+        self._has_plain = has_plain
         self.parts: list[Part] = []
 
         whole_condition = breakpoint.condition
@@ -82,6 +84,7 @@ class BreakpointDialog(QDialog):
         self.preview.setFont(theme.font("strong"))
         self.counted = QLabel()
         self.counted.setProperty("kind", "dim")
+        self.counted.setWordWrap(True)
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel)
         self._ok = self.buttons.button(QDialogButtonBox.StandardButton.Ok)
         self._ok.setText("Add" if new else "Change")
@@ -99,7 +102,7 @@ class BreakpointDialog(QDialog):
             self._add(part)
         self.more.clicked.connect(self._on_more)
         self.join.currentIndexChanged.connect(self._on_change)
-        self.rule.currentIndexChanged.connect(self._on_change)
+        self.rule.currentIndexChanged.connect(self._on_rule)
         self.lane.currentIndexChanged.connect(self._on_change)
         self.n.changed.connect(self._on_change)
         self._timer.timeout.connect(self._on_quiet)
@@ -112,7 +115,7 @@ class BreakpointDialog(QDialog):
 
     def _lay_out(self) -> None:
         px = self._theme.px
-        caption = QLabel("STOP WHEN")
+        caption = QLabel("BREAK WHEN")
         caption.setProperty("kind", "caption")
         caption.setFont(self._theme.font("caption"))
         self._parts = QVBoxLayout()
@@ -196,6 +199,12 @@ class BreakpointDialog(QDialog):
             part.deleteLater()
             self._on_change()
 
+    def _on_rule(self) -> None:
+        """Every first time is every time: one means another n."""
+        if self.rule.currentData() == "each" and not self.n.problem and self.n.value == 1:
+            self.n.set_value(2)
+        self._on_change()
+
     def _on_change(self) -> None:
         several = len(self.parts) > 1
         self.join.setVisible(several)
@@ -214,7 +223,8 @@ class BreakpointDialog(QDialog):
 
     def _sentence(self, one: Breakpoint) -> str:
         where = f", {self.lane.currentText()}" if one.lane else ""
-        return f"Stops at: {one.words}{where}"
+        rule = "" if one.hits.words else ", every time"
+        return f"Break when {one.words}{rule}{where}"
 
     def _on_fit(self) -> None:
         """As tall as what it holds at this width."""
@@ -228,10 +238,19 @@ class BreakpointDialog(QDialog):
         one = self.breakpoint
         on = msgspec.structs.replace(one, enabled=True) if one is not None else None
         count = self._count(on) if on is not None and self._count is not None else None
-        if count is None:
+        if one is not None and not self._has_plain and _compares(one.condition):
+            self.counted.setText("There is no plain lane in this run, so nothing can be seen to differ from it.")
+        elif count is None:
             explained = one is not None or any(part.problem for part in self.parts) or self.n.problem
             self.counted.setText("" if explained else "Fill in what is empty above.")
         elif count == 0:
             self.counted.setText("It would not have stopped in what has run so far.")
         else:
             self.counted.setText(f"It would have stopped {count:,} time{'' if count == 1 else 's'} so far.")
+
+
+def _compares(condition: Condition) -> bool:
+    """Does it ask, anywhere, how plain decoding went on?"""
+    if isinstance(condition, (Both, Either)):
+        return any(_compares(part) for part in condition.of)
+    return isinstance(condition, Divergence)

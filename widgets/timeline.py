@@ -43,7 +43,7 @@ class Timeline(Card):
         head = self._head = QHBoxLayout()
         head.addWidget(self._title, 1)
         for icon, tip, action in (("minus", "Show more time (−)", self._zoom_out), ("plus", "Show less time (+)",
-                                  self._zoom_in), ("", "Show the whole run (0, or double click)", self.canvas.fit)):
+                                  self._zoom_in), ("", "Show the whole lane (0, or double click)", self.canvas.fit)):
             button = QToolButton()
             button.setProperty("kind", "flat")
             button.setToolTip(tip)

@@ -11,10 +11,11 @@ _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
 class Axis:
-    """Seconds ``start`` … ``start + span`` of a whole that goes from 0 to ``full``."""
+    """Seconds ``start`` … ``start + span`` of a whole that goes from 0 to ``full``; what is shown when it is fitted
+    ends at ``own``."""
 
     def __init__(self) -> None:
-        self.full = 1.0
+        self.full = self.own = 1.0
         self.start = 0.0
         self.span = 1.0
 
@@ -24,20 +25,25 @@ class Axis:
 
     @property
     def fitted(self) -> bool:
-        """Is the whole in sight?"""
-        return self.span >= self.full * (1 - 1e-9)
+        """Is all that is fitted in sight?"""
+        return self.start <= 1e-9 * self.own and self.span >= self.own * (1 - 1e-9)
 
-    def grow(self, full: float) -> None:
-        """The whole is so long now. Who saw all of it still does."""
-        fitted = self.fitted
+    def grow(self, full: float, own: float | None = None) -> None:
+        """The whole is so long now. Who saw all of it still does. ``own``: how much of it is to be fitted, all if not
+        told."""
+        beyond = self.span > self.own * (1 + 1e-9)
+        fitted, whole = self.fitted and not beyond, beyond and self.span >= self.full * (1 - 1e-9)
         self.full = max(full, LEAST)
-        if fitted:
+        self.own = min(max(own if own is not None else full, LEAST), self.full)
+        if whole:
+            self.show(0.0, self.full)
+        elif fitted:
             self.fit()
         else:
             self.show(self.start, self.span)
 
     def fit(self) -> None:
-        self.start, self.span = 0.0, self.full
+        self.start, self.span = 0.0, self.own
 
     def show(self, start: float, span: float) -> None:
         """As near to this as the whole allows."""

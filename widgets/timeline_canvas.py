@@ -83,10 +83,12 @@ class TimelineCanvas(QWidget):
         moved = other or (moment is not None and (self.moment is None or moment.index != self.moment.index))
         self.lane, self.track, self.plain_lane, self.plain, self.moment = lane, track, plain_lane, plain, moment
         self.reached = track.reached(moment)
-        full = max(track.end, plain.end if plain is not None else 0.0, self.reached)
+        own = max(track.end, self.reached)
+        full = max(own, plain.end if plain is not None else 0.0)
         if other:
             self.axis, self.chosen, self._by_hand = Axis(), None, False
-        self.axis.grow(step_up(full, 0.1) if lane is not None and lane.finished is None else full)
+        running = lane is not None and lane.finished is None
+        self.axis.grow(*(step_up(end, 0.1) if running else end for end in (full, own)))
         if not self._by_hand and self.axis.fitted and len(track) > 2 * AT_FIRST:
             self.axis.show(self.reached - AT_FIRST / 2 * track.mean_round, AT_FIRST * track.mean_round)
         if moved and not self.axis.fitted:
@@ -298,7 +300,7 @@ class TimelineCanvas(QWidget):
         self._moved()
 
     def fit(self) -> None:
-        """The whole run."""
+        """The whole of the shown lane; plain decoding may go on to the right."""
         self.axis.fit()
         self._moved()
 

@@ -19,7 +19,7 @@ from app.theme import Theme
 from engine.debugger.breakpoints import Breakpoint, HitRule
 from engine.debugger.combined import AnyCondition, Both, Either
 from engine.debugger.condition import Condition
-from engine.debugger.conditions import AnyRejection, EarlyRejection, LowOverlap, SlowRound
+from engine.debugger.conditions import AnyRejection, Divergence, EarlyRejection, LowOverlap, SlowRound
 from engine.debugger.token_conditions import TokenId, TokenText
 from engine.debugger.where import Where
 
@@ -70,7 +70,7 @@ def test_each_kind_can_be_made(qtbot: QtBot, theme: Theme, kind: Any) -> None:
         assert made.parts[0].problem == ""  # nothing typed yet is no mistake
         write(made.parts[0], TYPED[kind.label])
     assert ok(made).isEnabled()
-    assert made.preview.text().startswith("Stops at: ")
+    assert made.preview.text().startswith("Break when ")
     QTest.mouseClick(ok(made), Qt.MouseButton.LeftButton)
     assert [type(one.condition) for one in got] == [kind.type]
     assert got[0].id == "b7"
@@ -87,7 +87,7 @@ def test_opened_and_agreed_to_it_is_the_same(qtbot: QtBot, theme: Theme, conditi
     made = dialog(qtbot, theme, condition, hits=HitRule("each", 3), lane="skip", enabled=False, new=False)
     assert made.breakpoint == Breakpoint(
         id="b7", condition=condition, hits=HitRule("each", 3), lane="skip", enabled=False)
-    assert made.preview.text() == f"Stops at: {condition.words}, every 3rd time, in Layer skip"
+    assert made.preview.text() == f"Break when {condition.words}, every 3rd time, in Layer skip"
     got: list[Breakpoint] = []
     made.chosen.connect(got.append)
     made.accept()
@@ -97,7 +97,7 @@ def test_opened_and_agreed_to_it_is_the_same(qtbot: QtBot, theme: Theme, conditi
 @pytest.mark.parametrize(("label", "text", "words"), [
     ("low overlap", "1.5", "more than 0 and at most 1"), ("low overlap", "x", "must be a number"),
     ("early rejection", "0", "1 or more"), ("round", "2.5", "whole number"),
-    ("token with an id", "-4", "0 or more"), ("expression", "overlpa < 1", "did you mean overlap?"),
+    ("token with an id", "-4", "0 or more"), ("expression", "overlpa < 1", "did you mean overlap"),
     ("expression", "phase == 'draft'", "There is no “phase”"), ("slow round", "inf", "must be a number")])
 def test_what_cannot_be_used_is_explained(qtbot: QtBot, theme: Theme, label: str, text: str, words: str) -> None:
     made = dialog(qtbot, theme, AnyRejection(), count=lambda _: 3)
@@ -137,7 +137,7 @@ def test_a_second_condition_joins(qtbot: QtBot, theme: Theme) -> None:
     assert not made.join.isHidden()
     made.join.setCurrentIndex(1)
     assert made.condition == Either(of=(LowOverlap(below=0.3), AnyRejection()))
-    assert made.preview.text() == "Stops at: overlap < 0.30 or any rejection"
+    assert made.preview.text() == "Break when overlap < 0.30 or any rejection, every time"
     while len(made.parts) < MOST_PARTS:
         QTest.mouseClick(made.more, Qt.MouseButton.LeftButton)
     assert made.more.isHidden()
@@ -156,7 +156,7 @@ def test_the_hit_rule_and_the_lane(qtbot: QtBot, theme: Theme) -> None:
     made.n.edit.selectAll()
     QTest.keyClicks(made.n.edit, "12")
     made.lane.setCurrentIndex(1)
-    assert made.preview.text() == "Stops at: any rejection, from the 12th time, in Prompt lookup"
+    assert made.preview.text() == "Break when any rejection, from the 12th time, in Prompt lookup"
     made.n.edit.selectAll()
     QTest.keyClicks(made.n.edit, "0")
     assert not ok(made).isEnabled()
@@ -193,9 +193,9 @@ def test_a_token_is_shown_with_its_text(qtbot: QtBot, theme: Theme) -> None:
     made = dialog(qtbot, theme, AnyRejection(), text_of=lambda token: {17: " tea"}.get(token, ""))
     choose(made.parts[0], "token with an id")
     write(made.parts[0], "17")
-    assert made.preview.text() == "Stops at: committed token = “·tea” (17)"
+    assert made.preview.text() == "Break when committed token = “·tea” (17), every time"
     write(made.parts[0], "18")
-    assert made.preview.text() == "Stops at: committed token = #18"
+    assert made.preview.text() == "Break when committed token = #18, every time"
 
 
 def test_names_are_offered_and_inserted(qtbot: QtBot, theme: Theme) -> None:
@@ -253,3 +253,21 @@ def test_nothing_is_left(qtbot: QtBot, theme: Theme) -> None:
         QCoreApplication.processEvents()
         gc.collect()
     assert left() is None
+
+
+def test_every_nth_time_begins_with_every_second(qtbot: QtBot, theme: Theme) -> None:
+    made = dialog(qtbot, theme, AnyRejection())
+    assert made.preview.text() == "Break when any rejection, every time"
+    made.rule.setCurrentIndex(made.rule.findData("each"))
+    assert made.breakpoint is not None
+    assert made.breakpoint.hits == HitRule("each", 2)
+    assert made.preview.text() == "Break when any rejection, every 2nd time"
+
+
+@pytest.mark.parametrize("condition", [Divergence(), Either(of=(AnyRejection(), Divergence()))])
+def test_without_a_plain_lane_nothing_can_differ_from_it(qtbot: QtBot, theme: Theme, condition: AnyCondition) -> None:
+    made = dialog(qtbot, theme, condition, count=lambda _: 0, has_plain=False)
+    assert made.counted.text().startswith("There is no plain lane")
+    assert ok(made).isEnabled()  # a later run may have one
+    made = dialog(qtbot, theme, condition, count=lambda _: 0)
+    assert made.counted.text().startswith("It would not have stopped")

@@ -264,7 +264,7 @@ def test_hovering_over_plain_steps_and_crowds(qtbot: QtBot, theme: Theme, fill: 
     canvas.axis.show(canvas.track.span(3)[0], 0.3)
     row = canvas.picture.row(QRectF(canvas.rect()), canvas.rows, "plain")
     assert "plain step" in canvas.explain(QPointF(600, row.center().y()))
-    canvas.axis.full = 100_000.0
+    canvas.axis.full = canvas.axis.own = 100_000.0
     canvas.fit()
     told = canvas.explain(QPointF(canvas.plot().left() + 0.4, canvas.plot().top() + 20))
     assert "in this pixel" in told
@@ -342,6 +342,24 @@ def test_the_cursors_round_comes_into_sight_and_only_then(qtbot: QtBot, theme: T
     axis.show(0.0, span)  # the person looks elsewhere
     panel.show_lane(lane, store.plain, lane.history.at(place))
     assert axis.start == 0
+
+
+def test_fit_shows_the_lane_and_zooming_out_the_longer_plain_run(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    panel, _ = show(qtbot, theme, fill(PLAIN, SKIP, limit=300), "skip")
+    canvas, axis = panel.canvas, panel.canvas.axis
+    assert canvas.plain is not None
+    assert canvas.plain.end > 1.05 * canvas.track.end
+    canvas.fit()
+    assert (axis.start, axis.end) == (0.0, pytest.approx(canvas.track.end))
+    assert axis.fitted
+    for _ in range(20):
+        panel._zoom_out()
+    assert axis.end == pytest.approx(canvas.plain.end)
+    axis.grow(2 * axis.full, axis.own)
+    assert axis.end == axis.full  # who saw all still does
+    canvas.fit()
+    axis.grow(axis.full, 1.5 * axis.own)
+    assert axis.end == axis.own < axis.full
 
 
 def test_a_growing_run_is_shown_whole_at_first_and_then_followed(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
