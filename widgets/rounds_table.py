@@ -27,6 +27,9 @@ NO_MATCH = ("No round matches", "Change the filter above, or clear it to see all
 PAUSE = 160
 """Milliseconds after the last key before the filter is applied."""
 
+LOW = 240
+"""Logical pixels of height at scale 1: below, the filter stands beside the title, so that more rows fit."""
+
 MakeFilter = Callable[[str], Wanted]
 
 
@@ -150,6 +153,12 @@ class RoundsTable(Card):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         roomy = self.width() >= self.theme.px(520)
+        beside = roomy and self.height() < self.theme.px(LOW)
+        if beside != (self._head.indexOf(self.field) >= 0):
+            if beside:
+                self._head.insertWidget(1, self.field, 1)
+            else:
+                self._column.insertWidget(1, self.field)
         self._copy.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon if roomy
                                       else Qt.ToolButtonStyle.ToolButtonIconOnly)
 

@@ -46,7 +46,7 @@ class RoundsView(QTableView):
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)  # the first row is a whole one
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.setTabKeyNavigation(False)
         self.setAccessibleName("rounds")
@@ -64,9 +64,9 @@ class RoundsView(QTableView):
         colours = {name: theme.colour(role).name() for name, role in (
             ("panel", "panel"), ("text", "text"), ("dim", "dim"), ("line", "line"), ("hover", "hover"),
             ("selection", "selection"), ("selected", "selection_text"))}
-        self.setStyleSheet(_SHEET.format(**colours, pad=theme.px(MARGIN), gap=theme.px(4)))
+        self.setStyleSheet(_SHEET.format(**colours, pad=theme.px(MARGIN), gap=theme.px(2)))
         self.horizontalHeader().setFont(theme.font("caption"))
-        self.verticalHeader().setDefaultSectionSize(int(QFontMetricsF(theme.font("code")).height()) + theme.px(8))
+        self.verticalHeader().setDefaultSectionSize(int(QFontMetricsF(theme.font("code")).height()) + theme.px(5))
         self._cells.set_theme(theme)
         self._widths, self._by_hand = widths(theme), False
         self._share_width()

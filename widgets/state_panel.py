@@ -15,7 +15,6 @@ from widgets.moment_card import MomentCard
 from widgets.protocols import ThemeView
 from widgets.watch_list import Evaluate, WatchList
 
-
 LOW = 300
 """Logical pixels of height at scale 1: below, there isn't room for two lists that scroll by themselves."""
 UNBOUND = (1 << 24) - 1

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLayout
 from pytestqt.qtbot import QtBot
 
 from app.lane_state import LaneState
@@ -336,6 +336,29 @@ def test_a_name_that_is_not_there_is_told_on_one_line(qtbot: QtBot, theme: Theme
     table.apply_filter()
     assert table._note.isHidden()
     assert 0 < len(listed(table)) < len(lane.rounds)
+
+
+@pytest.mark.parametrize("place", [0, 40, 90, -1])
+def test_a_low_table_shows_whole_rows_from_the_top(qtbot: QtBot, theme: Theme, fill: Fill, place: int) -> None:
+    store = fill(DRAFT, limit=400)
+    table, lane = show(qtbot, theme, store, "draft", 1)
+    table._column.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)  # as in a pane that a person drags
+    table.setMinimumSize(0, 0)
+    table.resize(760, 124)
+    QApplication.processEvents()
+    assert table.height() == 124
+    place = place % len(lane.rounds)
+    table.show_lane(lane, lane.history.at(lane.history.ends[place]))
+    QApplication.processEvents()
+    view = table.view
+    room = view.viewport().rect()
+    assert room.height() // view.rowHeight(0) >= 2
+    top = view.visualRect(table.model.index(view.indexAt(QPoint(5, 0)).row(), 0)).top()
+    assert top == 0 or place == len(lane.rounds) - 1  # at the very end, the last row stands at the foot
+    assert room.contains(view.visualRect(table.model.index(place, 0)))
+    table.resize(760, 400)
+    QApplication.processEvents()
+    assert table.field.geometry().top() > table._title.geometry().top()
 
 
 def test_another_lane_gets_a_filter_of_its_own(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
