@@ -39,7 +39,7 @@ def outcome(p: list[float], q: list[float]) -> list[float]:
             at = 0.0
             for token in sorted(range(len(p)), key=lambda t: (-left[t], t)):
                 share = left[token] / sum(left)
-                if share:
+                if share > 1e-14:  # a smaller one may hold no number between its ends
                     middle = at + share / 2
                     assert int(sampled([p, p], [q], [y], [(low + high) / 2], [middle, 0.5]).final) == token
                     total[token] += weight * share
