@@ -333,7 +333,10 @@ class DebugView(QWidget):
         self.chooser.blockSignals(True)
         self.chooser.clear()
         for lane in lanes:
-            self.chooser.addItem(lane.title, lane.id)
+            alike = [other.id for other in lanes if other.title == lane.title]
+            number = f" ({alike.index(lane.id) + 1})" if len(alike) > 1 else ""
+            self.chooser.addItem(lane.title + number, lane.id)
+            self.chooser.setItemData(self.chooser.count() - 1, lane.title, Qt.ItemDataRole.ToolTipRole)
         self._titles = [lane.title for lane in lanes]
         if chosen is not None:
             self.chooser.setCurrentIndex(self.chooser.findData(chosen.id))
@@ -351,7 +354,8 @@ class DebugView(QWidget):
         lane = self.debugger.lane
         if lane is not None:
             place = self.chooser.findData(lane.id)
-            if place >= 0 and (self.chooser.currentIndex() != place or self.chooser.itemText(place) != lane.title):
+            named = self.chooser.itemText(place).startswith(lane.title)
+            if place >= 0 and (self.chooser.currentIndex() != place or not named):
                 self._fill_chooser()
         self._seen = None
 
