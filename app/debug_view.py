@@ -47,7 +47,7 @@ LEFT, RIGHT, FOOT = 268, 284, 166
 """Widths of the side columns and height of the foot, at scale 1."""
 ENOUGH = 600
 """Height, at scale 1, for columns and foot at once."""
-FILTER_HINT = "Filter, e.g. accepted < 2 and overlap_min < 0.5"
+FILTER_HINT = "Filter: a word, or accepted < 2 and overlap_min < 0.5"
 
 
 class DebugView(QWidget):
@@ -307,7 +307,8 @@ class DebugView(QWidget):
         lane = self.debugger.lane
         dialog = BreakpointDialog(
             self._theme, breakpoint, new=new, lanes=[(one.id, one.title) for one in self._store.lanes],
-            text_of=lane.token_text if lane is not None else str, count=self.debugger.count, parent=self)
+            text_of=lane.token_text if lane is not None else str, count=self.debugger.count,
+            has_plain=self._store.plain is not None, parent=self)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.chosen.connect(self.debugger.put)
         dialog.open()
