@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Sequence
+from typing import Literal
 
 from PySide6.QtCore import QObject, Signal
 
@@ -26,6 +27,8 @@ from widgets.breakpoint_row import BreakpointRow
 
 LOOK = 200
 """Records searched for breakpoints at a time, ahead of being asked."""
+AT_ONCE_SECONDS, SEEK_SECONDS = 0.1, 0.01
+"""What a search for a breakpoint may take when it is asked for, and in each frame after that."""
 LOOK_SECONDS = 0.003
 """Of a frame's 16 ms, what that may take."""
 
@@ -44,9 +47,12 @@ class Debugger(QObject):
         self.fired_at: int | None = None
         self._lane = ""
         self._trails: dict[str, Trail] = {}
+        self._seeking: Literal[-1, 0, 1] = 0
+        """On the way to a breakpoint that is still searched for."""
         conductor.stop_between = self.stop_between
         conductor.hit.connect(self._on_hit)
         conductor.began.connect(self._on_began)
+        conductor.frame.connect(self._seek_on)
         store.changed.connect(self._on_store)
 
     def close(self) -> None:
@@ -103,22 +109,48 @@ class Debugger(QObject):
 
     def next_stop(self) -> None:
         """To the next breakpoint; where none is recorded, the engine runs until one is hit or all is said."""
-        found = self._nearest(self.conductor.playback.place, 1)
-        if found is not None:
-            self._stand_at(*found)
-            return
-        self._forget_hit()
-        self.conductor.go(len(self.store.records()) - 1)
-        self.conductor.proceed()
+        self._seek(1)
 
     def last_stop(self) -> None:
         """Back to the breakpoint before; to the beginning where there is none."""
-        found = self._nearest(self.conductor.playback.place, -1)
+        self._seek(-1)
+
+    def _seek(self, direction: Literal[-1, 1]) -> None:
+        """Most runs are searched at once; a very long one goes on from frame to frame, so that the window never waits.
+        Whatever moves the cursor meanwhile calls it off."""
+        self._seeking = direction
+        self._seek_on(AT_ONCE_SECONDS)
+
+    def _seek_on(self, seconds: float = SEEK_SECONDS) -> None:
+        direction = self._seeking
+        if direction == 0:
+            return
+        place, end = self.conductor.playback.place, time.perf_counter() + seconds
+        behind = [lane for lane in self.store.lanes if not self._looked(lane, place, direction)]
+        while behind and time.perf_counter() < end:
+            behind = [lane for lane in behind
+                      if self._trail(lane).look(LOOK) and not self._looked(lane, place, direction)]
+        if behind:
+            return
+        self._seeking = 0
+        found = self._nearest(place, direction)
         if found is not None:
-            self._stand_at(*found)
-        else:
-            self._forget_hit()
+            self.conductor.go(found[0])
+            self._note_hit(*found)
+            return
+        self._forget_hit()
+        if direction < 0:
             self.conductor.go(0)
+        else:
+            self.conductor.go(len(self.store.records()) - 1)
+            self.conductor.proceed()
+
+    def _looked(self, lane: LaneState, place: int, direction: int) -> bool:
+        """Is it known where this lane's nearest stop is, without searching?"""
+        trail, moment = self._trail(lane), bisect_right(lane.serials, place)
+        if direction < 0:
+            return trail.seen >= moment
+        return bool(trail.moments) and trail.moments[-1] > moment
 
     def stop_between(self, before: int, after: int) -> int | None:
         """For the playback: the first stop on its way. Going on from a breakpoint doesn't stop at it again."""
@@ -151,10 +183,6 @@ class Debugger(QObject):
                 best = serial, lane.id, stop[1]
         return best
 
-    def _stand_at(self, serial: int, lane: str, fired: Sequence[Breakpoint]) -> None:
-        self.conductor.go(serial)
-        self._note_hit(serial, lane, fired)
-
     def _note_hit(self, serial: int, lane: str, fired: Sequence[Breakpoint]) -> None:
         self.fired, self.fired_at = frozenset(one.id for one in fired), serial
         self._lane = lane
@@ -179,6 +207,7 @@ class Debugger(QObject):
     def set_breakpoints(self, breakpoints: Sequence[Breakpoint]) -> None:
         self.breakpoints = tuple(breakpoints)
         self._trails = {}
+        self._seeking = 0
         self.conductor.watch(self.breakpoints)
         self.changed.emit()
 
@@ -260,3 +289,5 @@ class Debugger(QObject):
             self.changed.emit()
         elif change == "lanes":
             self.changed.emit()
+        elif change == "cursor":
+            self._seeking = 0

@@ -117,6 +117,11 @@ class Trail:
         return all(self._step() for _ in range(records))
 
     @property
+    def seen(self) -> int:
+        """Records searched."""
+        return self._pass.scene.seen
+
+    @property
     def moments(self) -> Sequence[int]:
         """All stops found so far, in order; grows."""
         return self._moments

@@ -419,3 +419,28 @@ def test_a_round_that_is_gone_cannot_be_selected(make_window: MakeWindow, qtbot:
     window = opened(make_window(), qtbot, sampled)
     window.debug._on_selected(10_000, 0)
     assert window.store.selection is None
+
+
+def test_a_long_search_goes_on_from_frame_to_frame(
+        make_window: MakeWindow, qtbot: QtBot, sampled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.debugger.AT_ONCE_SECONDS", 0.0)
+    monkeypatch.setattr("app.debugger.SEEK_SECONDS", 1e-6)
+    monkeypatch.setattr("app.debugger.LOOK", 1)
+    window = opened(make_window(), qtbot, sampled)
+    lane = window.debugger.lane
+    assert lane is not None
+    window.show_perspective("race")  # the list in Debug would look ahead itself
+    window.debugger.add(AnyRejection())
+    window.conductor.go(0)
+    window.debugger.next_stop()
+    assert not window.debugger.fired
+    qtbot.waitUntil(lambda: bool(window.debugger.fired))
+    moment = window.debugger.moment
+    assert moment is not None
+    assert moment.index == stops(lane.history)[0]
+    window.debugger.set_breakpoints(window.debugger.breakpoints)  # nothing is looked up yet
+    window.conductor.go(0)
+    window.debugger.next_stop()
+    window.conductor.go(5)  # called off
+    qtbot.wait(60)
+    assert window.conductor.playback.place == 5
