@@ -9,7 +9,7 @@ its slots are in use): there all caches of a run get one size from the start ins
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -24,6 +24,9 @@ SHORT = 3
 """Tokens before the rows that are compared first. Over few slots different sums often agree by chance, so rows are
 compared again where a cache of the first and of the second size is nearly full."""
 
+SMALL, MANY = 20_000_000, 48
+"""In half precision models of fewer parameters are tried on so many texts: sums of few terms agree by chance more
+often, and looking longer costs next to nothing."""
 FEW, TEXTS = 8, 2
 """Rows compared on two sizes of the cache, behind so many texts."""
 
@@ -37,12 +40,19 @@ def measure(model: Any, width: int, *, pad_to: int = 1, cancelled: Callable[[], 
     nearly_full = (slots - max(width, pad_to) for slots in (FIRST_BUCKET, 2 * FIRST_BUCKET))
     prefixes = sorted({max(1, min(prefix, context - width)) for prefix in (SHORT, *nearly_full)})
     found: list[tuple[int, float]] = []
-    for prefix in prefixes:
-        found.append(_compare(model, prefix, width, pad_to, cancelled))
-        if prefix > SHORT and found[-1][0] == 1:  # no width but single steps: nothing is left to find out
-            break
+    small = model.dtype != torch.float32 and sum(p.numel() for p in model.parameters()) < SMALL
+    tries = [(prefix, text) for text in range(MANY if small else 1) for prefix in (prefixes[-2:] if text else prefixes)]
+    long = []
+    for prefix, text in tries:
+        widths = range(2, width + 1) if text == 0 else sorted({w for w in (2, (width + 1) // 2, width) if 2 <= w <= width})
+        found.append(_compare(model, prefix, width, widths, pad_to, text, cancelled))
+        if prefix > SHORT:
+            long.append(found[-1][0])
+            if long[-1] == 1:  # no width but single steps: nothing is left to find out
+                break
     limits, worst = [limit for limit, _ in found], max(worst for _, worst in found)
-    limit = min(limits) if len(set(limits[1:])) < 2 else 1  # where they disagree, rows differ by chance, not by width
+    by_chance = bool(long) and min(long) < width == max(long)  # behind one text all rows agree, behind another they don't
+    limit = 1 if by_chance else min(limits)
     return Exactness(invariant=limit >= width, padded=pad_to > 1, width_checked=width, width_limit=limit,
                      row_difference=worst, sentence=_sentence(limit, width, pad_to, worst),
                      one_size=_resized(model, context, pad_to))
@@ -54,15 +64,16 @@ def _tokens(runner: Runner, count: int, text: int = 0) -> list[int]:
     return [chance.randrange(runner.vocabulary) for _ in range(count)]
 
 
-def _compare(model: Any, prefix: int, width: int, pad_to: int, cancelled: Callable[[], bool]) -> tuple[int, float]:
+def _compare(model: Any, prefix: int, width: int, widths: Iterable[int], pad_to: int, text: int,
+             cancelled: Callable[[], bool]) -> tuple[int, float]:
     """The widest forward up to which all rows equal single steps, and the largest difference of a logit beyond."""
     runner = Runner(model, pad_to=pad_to)
     runner.cache.reserve(prefix + max(width, pad_to) + pad_to)
-    tokens = _tokens(runner, prefix + width)
+    tokens = _tokens(runner, prefix + width, text)
     runner.prefill(tokens[:prefix])
     steps = torch.cat([runner.forward([token]) for token in tokens[prefix:]])
     limit, worst = width, 0.0
-    for w in range(2, width + 1):
+    for w in widths:
         if cancelled():
             break
         runner.cut(prefix)

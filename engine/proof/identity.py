@@ -242,10 +242,12 @@ def _accepted(rig: Rig, near: float, cancelled: Cancelled) -> Found:
 
 
 def _pad(rig: Rig) -> None:
-    """Every forward at one width, the target's and the drafter's: then their rows are the same bits."""
+    """Every forward at one width, on a cache of one size, the target's and the drafter's: then their rows are the same
+    bits."""
     for runner in (rig.target, getattr(rig.drafter, "runner", None)):
         if isinstance(runner, Runner):
             runner.pad_to = SELF_GAMMA + 1
+            runner.cache.reserve(rig.target.cache.capacity)
 
 
 def _amount(subject: Subject, quick: bool, *, small: tuple[int, int], large: tuple[int, int]) -> int:
