@@ -44,14 +44,14 @@ def measure(model: Any, width: int, *, pad_to: int = 1, cancelled: Callable[[], 
     tries = [(prefix, text) for text in range(MANY if small else 1) for prefix in (prefixes[-2:] if text else prefixes)]
     long = []
     for prefix, text in tries:
-        widths = range(2, width + 1) if text == 0 else sorted({w for w in (2, (width + 1) // 2, width) if 2 <= w <= width})
+        widths = range(2, width + 1) if text == 0 else sorted({w for w in (2, width // 2, width) if 2 <= w <= width})
         found.append(_compare(model, prefix, width, widths, pad_to, text, cancelled))
         if prefix > SHORT:
             long.append(found[-1][0])
             if long[-1] == 1:  # no width but single steps: nothing is left to find out
                 break
     limits, worst = [limit for limit, _ in found], max(worst for _, worst in found)
-    by_chance = bool(long) and min(long) < width == max(long)  # behind one text all rows agree, behind another they don't
+    by_chance = bool(long) and min(long) < width == max(long)  # all rows agree behind one text, not behind another
     limit = 1 if by_chance else min(limits)
     return Exactness(invariant=limit >= width, padded=pad_to > 1, width_checked=width, width_limit=limit,
                      row_difference=worst, sentence=_sentence(limit, width, pad_to, worst),
