@@ -4,6 +4,7 @@
                 prompt_lookup_num_tokens=10, on the same prompts
     recording   a round with and without records of p and q
     exact       what padding every forward to one width costs in float32, where rows need it to be bit-exact
+    stepping    going back and forth over 10 000 rounds in the window
 """
 
 from __future__ import annotations
@@ -160,8 +161,8 @@ def exact(repeats: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=["speed", "recording", "exact"],
-                        help="speed, recording, exact (all)")
+    parser.add_argument("parts", nargs="*", default=["speed", "recording", "exact", "stepping"],
+                        help="speed, recording, exact, stepping (all)")
     parser.add_argument("--tokens", type=int, default=128)
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--kinds", nargs="+", default=["chat", "edit", "quotes"])
@@ -173,6 +174,11 @@ def main() -> None:
         recording(args.repeats)
     if "exact" in args.parts:
         exact(args.repeats)
+    if "stepping" in args.parts:
+        from tests.bench_stepping import stepping
+
+        print("\nstepping: back and forth in the window")
+        stepping()
 
 
 if __name__ == "__main__":
