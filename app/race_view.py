@@ -21,7 +21,7 @@ from widgets.race_chart import RaceChart
 
 LANE_HEIGHT = 126
 """Least height of a lane's card; with room to spare the lanes share it, without they scroll."""
-CHART_HEIGHT = 132
+CHART_HEIGHT = 126
 CHART_SHARE = 0.27
 """Of the height, for the charts, where the lanes leave them as much."""
 LANES, NOTHING = 0, 1
@@ -140,7 +140,7 @@ class RaceView(QWidget):
             return
         px = self._theme.px
         height = self._split.height()
-        lanes = max(1, len(self.cards)) * px(LANE_HEIGHT + 10)
+        lanes = max(1, len(self.cards)) * px(LANE_HEIGHT + 8)
         charts = max(px(CHART_HEIGHT), min(round(CHART_SHARE * height), height - lanes))
         self._split.setSizes([height - charts, charts])
 
@@ -177,9 +177,9 @@ class RaceView(QWidget):
 
     def _dress(self) -> None:
         px = self._theme.px
-        self._column.setContentsMargins(px(14), px(12), px(14), px(8))
-        self._column.setSpacing(px(10))
-        self._lane_column.setSpacing(px(10))
+        self._column.setContentsMargins(px(14), px(8), px(14), px(4))
+        self._column.setSpacing(px(8))
+        self._lane_column.setSpacing(px(8))
         self._foot.setSpacing(px(18))
         for splitter in (self._split, self._charts):
             splitter.setHandleWidth(px(10))
