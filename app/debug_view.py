@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -25,6 +26,7 @@ from engine.debugger.conditions import AnyRejection
 from engine.debugger.history import Moment
 from engine.debugger.inspection import inspect, telling
 from engine.debugger.round_filter import round_filter
+from engine.debugger.round_rows import RoundRow
 from engine.debugger.token_conditions import TokenId
 from engine.debugger.verify_rows import VerifyRow
 from engine.debugger.what_if import AnyChange, OtherSettings
@@ -42,7 +44,6 @@ class DebugView(DebugStage):
         self.debugger = debugger
         self._branch: str | None = None
         """The lane that is shown beside its original."""
-        self._row: int | None = None
         self._seen: object = None
         self._inspected: LaneState | None = None
         self._settings_of = ""
@@ -260,7 +261,7 @@ class DebugView(DebugStage):
         if found is not None:
             self._open_breakpoint(found, new=False)
 
-    def _filter(self, text: str):  # type: ignore[no-untyped-def]  # the table's MakeFilter
+    def _filter(self, text: str) -> Callable[[RoundRow], bool]:
         return round_filter(text, lambda: self.debugger.lane.history if self.debugger.lane is not None else None)
 
     # --- lanes --------------------------------------------------------------------------------------------------------

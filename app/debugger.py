@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Literal
 
+from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal
 
 from app.conductor import Conductor
@@ -228,8 +229,6 @@ class Debugger(QObject):
         self.set_breakpoints([one for one in self.breakpoints if one.id != id])
 
     def toggle(self, id: str) -> None:
-        from msgspec.structs import replace
-
         self.set_breakpoints([replace(one, enabled=not one.enabled) if one.id == id else one
                               for one in self.breakpoints])
 

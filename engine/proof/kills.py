@@ -75,7 +75,8 @@ AIMED = {
     "positions-shifted": "verify rows", "p-not-warped": "greedy identity", "greedy-by-ratio": "greedy identity",
     "q-before-warper": "same model", "q-not-warped": "same model",
 }
-"""Which net was made for a wrong rule that most let pass: thrown first where one catch is enough. A test throws all."""
+"""Which net was made for a wrong rule that most let pass: thrown first where one catch is enough. The
+full proof throws all."""
 
 
 @dataclass(frozen=True)
