@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QContextMenuEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
@@ -24,7 +24,7 @@ from app.form_sampling import AUTO, gamma_spec
 from app.model_source import SourceRow
 from app.theme import Theme
 from engine.errors import SettingsError, SpecScopeError
-from engine.settings import DrafterKind, DrafterSettings
+from engine.settings import DrafterSettings
 from widgets.marks import swatch_path
 
 NAMES = {"ngram": "Prompt lookup", "layer-skip": "Layer skip", "model": "Draft model"}
@@ -90,7 +90,7 @@ class LaneRow(QFrame):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setToolTip("Click for its options. Drag, or Alt+Up and Alt+Down, to reorder.")
-        self.kind = cast(DrafterKind, kind)
+        self.kind = kind
         self.problem = ""
         self._theme = theme
         self._place = 1

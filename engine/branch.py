@@ -23,6 +23,7 @@ from engine.past import Past
 from engine.race import cache_size, ended_in_words, local_time, machine
 from engine.records import Exactness, Origin, Record, RunStarted, Vocabulary
 from engine.replay import Restored, restore, transcript
+from engine.runner import Runner
 from engine.scribe import Scribe
 from engine.settings import RunSettings
 
@@ -45,7 +46,7 @@ def branch(target: Model, original: Sequence[Record], change: AnyChange, *, run:
     check_change(target, past, change)
     change = _effective(past, change)
     settings = change.settings if isinstance(change, OtherSettings) else past.started.settings
-    about = drafters.make(settings, target, models).about
+    about = drafters.make(settings, target, Runner(target.hf), models).about
     seq = transcript(target, past, settings)
     if isinstance(change, OtherSettings):
         check_goes_on(seq, settings)

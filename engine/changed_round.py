@@ -21,11 +21,13 @@ class ChangedDraws(RoundDraws):
     """By purpose (draft, accept, final) and index."""
     tokens: Mapping[int, int] = field(default_factory=dict)
 
-    def draft(self, index: int) -> float:
-        return self.numbers.get(("draft", index), super().draft(index))
+    def draft(self, index: int, sibling: int = 0) -> float:
+        real = super().draft(index, sibling)
+        return real if sibling else self.numbers.get(("draft", index), real)
 
-    def accept(self, index: int) -> float:
-        return self.numbers.get(("accept", index), super().accept(index))
+    def accept(self, index: int, sibling: int = 0) -> float:
+        real = super().accept(index, sibling)
+        return real if sibling else self.numbers.get(("accept", index), real)
 
     def final(self, index: int) -> float:
         return self.numbers.get(("final", index), super().final(index))

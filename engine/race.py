@@ -86,8 +86,8 @@ def _lane(target: Model, prompt: Sequence[int], plan: LanePlan, check: Exactness
 
     def records() -> Iterator[Record]:
         gamma = drafters.draft_length(settings)
-        drafter = drafters.make(settings, target, models)
         runner = Runner(target.hf, pad_to=check.width_checked if check.padded else 1, slots=slots)
+        drafter = drafters.make(settings, target, runner, models)
         yield from log.words(prompt)
         yield RunStarted(
             run=run, lane=plan.lane, title=settings.drafter.label, about=drafter.about, gamma=gamma, settings=settings,
@@ -124,7 +124,7 @@ def check_rows(target: Model, lanes: Sequence[RunSettings], *,
                cancelled: Callable[[], bool] = never) -> Exactness:
     """Measured for the widest forward of any lane. The measurement is a sample; whoever asks for exactness gets what
     doesn't rest on one: all lanes padded to that width. Remembered, so it may be called ahead of the race."""
-    width = min(max((drafters.draft_length(lane) for lane in lanes), default=0) + 1, target.info.context - 1)
+    width = min(max((drafters.most_drafts(lane) for lane in lanes), default=0) + 1, target.info.context - 1)
     padded = width > 1 and any(lane.exact for lane in lanes)
     return exactness(target.hf, width, pad_to=width if padded else 1, cancelled=cancelled)
 

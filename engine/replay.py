@@ -71,7 +71,8 @@ def restore(target: Model, past: Past, settings: RunSettings, models: Mapping[st
     ``cancelled()`` is true, and what :func:`engine.drafters.make` raises.
     """
     seq = transcript(target, past, settings)
-    runner, drafter = Runner(target.hf, slots=past.started.slots), drafters.make(settings, target, models)
+    runner = Runner(target.hf, slots=past.started.slots)
+    drafter = drafters.make(settings, target, runner, models)
     check = checks.watch(runner, drafter)
     kept = recall(target.hf, past)
     chunk, identical = _target(runner, past, kept, cancelled)

@@ -12,12 +12,14 @@ import math
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 from numpy.typing import NDArray
 
 from engine.errors import CacheError
+from engine.features import Features
 from engine.rollback import Slots
 
 PREFILL_CHUNK = 512
@@ -105,6 +107,7 @@ class Runner:
         self._takes_rows = "logits_to_keep" in inspect.signature(model.forward).parameters
         self._windows = _windows(text_config(model))
         self.forwards = 0
+        self.features: Features | None = None
         self._ids_kept: list[int] | None = None
 
     @property
@@ -126,6 +129,14 @@ class Runner:
         self.cache.filled(len(ids) - self.length)
         if self._ids_kept is not None:
             self._ids_kept = list(ids)
+
+    def tap(self, depths: Sequence[int]) -> Features:
+        """Keep the model's hidden states at these depths from now on (see features.py), for a drafter that guesses from
+        them. Raises :class:`ModelError` for a depth it doesn't have, :class:`CacheError` once the cache is in use."""
+        if self.length:
+            raise CacheError("Features can be kept only from a run's start, but the cache is already in use.")
+        self.features = Features(self.model, depths)
+        return self.features
 
     def stopwatch(self) -> Stopwatch:
         return Stopwatch(self.device)
@@ -184,7 +195,8 @@ class Runner:
         start, width = self.length, ids.shape[1]
         self.cache.reserve(start + width)
         positions = torch.arange(start, start + width, device=self.device).clamp(max=start + (real or width) - 1)
-        logits = self._call(ids, positions, rows)
+        with self.features.read(start) if self.features else nullcontext():
+            logits = self._call(ids, positions, rows)
         self.cache.filled(width)
         self.forwards += 1
         if self._ids_kept is not None:

@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from engine import methods
 from engine.errors import SettingsError
 
 GREEDY_BELOW = 1e-5
@@ -19,7 +20,11 @@ GREEDY_BELOW = 1e-5
 MAX_GAMMA = 64
 MAX_SEED = 2**64 - 1
 
-DrafterKind = Literal["none", "ngram", "layer-skip", "model"]
+MAX_NODES = 64
+"""Drafts of one round's tree at most."""
+
+DrafterKind = str
+"""A name of :func:`engine.methods.kinds`."""
 
 
 def _check(ok: bool, name: str, value: object, rule: str) -> None:
@@ -71,7 +76,8 @@ class DrafterSettings(msgspec.Struct, frozen=True, kw_only=True):
     gamma: int | None = None
     """Draft length asked for in a round, 0 … 64; None: the method's default."""
     model: str = ""
-    """For ``model``: what the person named (folder, GGUF file, hub id)."""
+    """For ``model``, and for ``draft``, ``eagle`` and ``medusa`` if it isn't the one that ships for the target: what
+    the person named (folder, GGUF file, hub id)."""
     min_n: int = 1
     max_n: int = 4
     """For ``ngram``: suffix lengths tried, longest first."""
@@ -80,14 +86,35 @@ class DrafterSettings(msgspec.Struct, frozen=True, kw_only=True):
     being edited or quoted, the latest the copy of it."""
     skip: tuple[int, ...] = ()
     """For ``layer-skip``: indices of the target's layers left out; empty: the method's default."""
+    stop_below: float = 0.0
+    """For drafters with a distribution of their own: draft no further once its largest probability is below this, in
+    [0, 1); 0: off. It is looked at before a token is drawn, so nothing that was seen is dropped."""
+    adaptive: bool = False
+    """Choose the draft length anew each round, from what was accepted before and what drafting costs; ``gamma`` is the
+    most."""
+    tree: Literal["", "top", "sampled"] = ""
+    """For ``eagle`` and ``medusa``: draft a tree of ``gamma`` levels instead of a chain. ``top``: the most probable
+    children (deterministic, q one-hot); ``sampled``: children drawn without replacement."""
+    tree_top: int = 4
+    """Children of a node at most, 1 … 16."""
+    tree_nodes: int = 16
+    """Drafts of a tree in all, 1 … 64."""
+    gather: bool = False
+    """Verify a tree with every node's ancestors gathered in the cache's order: bit-exact, at a price."""
 
     def __post_init__(self) -> None:
-        _check(self.kind in ("none", "ngram", "layer-skip", "model"), "drafter", self.kind,
-               "none, ngram, layer-skip or model:ID")
+        _check(isinstance(self.kind, str) and methods.known(self.kind), "drafter", self.kind, spellings())
         _check(self.gamma is None or (_integer(self.gamma) and 0 <= self.gamma <= MAX_GAMMA), "gamma", self.gamma,
                f"a whole number from 0 to {MAX_GAMMA}")
         _check(self.kind != "model" or bool(self.model), "the draft model", self.model,
                "a folder, a .gguf file or a hub id, written model:ID")
+        _check(_number(self.stop_below) and 0 <= self.stop_below < 1, "stop-below", self.stop_below,
+               "from 0 (off) to less than 1")
+        _check(self.tree in ("", "top", "sampled"), "tree", self.tree, "top or sampled")
+        _check(_integer(self.tree_top) and 1 <= self.tree_top <= 16, "tree-top", self.tree_top,
+               "a whole number from 1 to 16")
+        _check(_integer(self.tree_nodes) and 1 <= self.tree_nodes <= MAX_NODES, "tree-nodes", self.tree_nodes,
+               f"a whole number from 1 to {MAX_NODES}")
         _check(_integer(self.min_n) and _integer(self.max_n) and 1 <= self.min_n <= self.max_n <= 32, "min_n..max_n",
                f"{self.min_n}..{self.max_n}", "whole numbers with 1 ≤ min_n ≤ max_n ≤ 32")
         _check(self.match in ("latest", "earliest"), "match", self.match, "latest or earliest")
@@ -96,23 +123,26 @@ class DrafterSettings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def label(self) -> str:
         """How the lane is named on screen and in tables."""
-        names = {"none": "Plain decoding", "ngram": "Prompt lookup", "layer-skip": "Layer skip",
-                 "model": f"Draft model {self.model}"}
-        return names[self.kind]
+        name = methods.method(self.kind).label
+        return f"{name}{' tree' if self.tree else ''}{f' {self.model}' if self.model else ''}"
 
     @classmethod
     def parse(cls, text: str, gamma: int | None = None) -> DrafterSettings:
-        """``none``, ``ngram``, ``layer-skip`` or ``model:ID`` as typed on the command line."""
-        kind, _, rest = text.partition(":")
-        if kind == "model":
-            return cls(kind="model", model=rest, gamma=gamma)
-        if rest or kind not in ("none", "ngram", "layer-skip"):
-            raise SettingsError(f"drafter is {text!r}, but it must be none, ngram, layer-skip or model:ID.")
-        return cls(kind=kind, gamma=gamma)  # type: ignore[arg-type]  # checked in the line above
+        """A method's name as typed on the command line, such as ``none``, ``ngram`` or ``model:ID``."""
+        kind, colon, model = text.partition(":")
+        if not methods.known(kind) or (colon and not methods.method(kind).model):
+            raise SettingsError(f"drafter is {text!r}, but it must be {spellings()}.")
+        return cls(kind=kind, model=model, gamma=gamma)
 
     def spell(self) -> str:
         """The inverse of :meth:`parse`."""
-        return f"model:{self.model}" if self.kind == "model" else self.kind
+        return f"{self.kind}:{self.model}" if self.model else self.kind
+
+
+def spellings() -> str:
+    """The names of all methods, in words."""
+    *most, last = [f"{kind}:ID" if kind == "model" else kind for kind in methods.kinds()]
+    return f"{', '.join(most)} or {last}"
 
 
 class RunSettings(msgspec.Struct, frozen=True, kw_only=True):

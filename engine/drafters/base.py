@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 
 from engine.draws import Purpose, draw
+
+if TYPE_CHECKING:
+    from engine.models import Model
+    from engine.runner import Runner
+    from engine.settings import RunSettings
 
 
 @dataclass(frozen=True)
@@ -24,20 +29,24 @@ class Draft:
     """The draw that chose it."""
     source: str = ""
     """Where the guess came from, for a person."""
+    parent: int | None = None
+    """In a tree the number, within the round, of the draft that it continues; −1: the newest committed token. None: the
+    draft before it, as in a chain."""
 
 
 @dataclass(frozen=True)
 class RoundDraws:
-    """The draws of one round. ``start``: tokens committed when it began; ``index``: draft position, from 0."""
+    """The draws of one round. ``start``: tokens committed when it began; ``index``: draft position (in a tree: depth),
+    from 0; ``sibling``: number of the draft among those of a tree at the same depth, 0 in a chain."""
 
     seed: int
     start: int
 
-    def draft(self, index: int) -> float:
-        return draw(self.seed, self.start, self.start + index, Purpose.DRAFT)
+    def draft(self, index: int, sibling: int = 0) -> float:
+        return draw(self.seed, self.start, self.start + index, Purpose.DRAFT, sibling)
 
-    def accept(self, index: int) -> float:
-        return draw(self.seed, self.start, self.start + index, Purpose.ACCEPT)
+    def accept(self, index: int, sibling: int = 0) -> float:
+        return draw(self.seed, self.start, self.start + index, Purpose.ACCEPT, sibling)
 
     def final(self, index: int) -> float:
         """For the round's last token when ``index`` drafts were accepted."""
@@ -76,3 +85,11 @@ class Drafter(Protocol):
     @property
     def slots(self) -> int:
         """KV slots in use."""
+
+
+class Maker(Protocol):
+    """Makes the drafter of one run."""
+
+    def __call__(self, settings: RunSettings, target: Model, runner: Runner, models: Mapping[str, Model], /) -> Drafter:
+        """``runner``: the target's forwards in this run, whose ``features`` a drafter may ask for. ``models``: loaded
+        draft models by the name the person gave. Raises :class:`ModelError` when it can't serve this target."""

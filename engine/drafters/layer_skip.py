@@ -7,15 +7,27 @@ config are never changed, and the drafter's keys and values live in a cache of t
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
 import torch
 
+from engine.drafters.model import ModelDrafter
 from engine.errors import ModelError
-from engine.runner import text_config
+from engine.features import decoder_layers
+from engine.models import Model
+from engine.runner import Runner, text_config
+from engine.sampling import Warper
 
-DEFAULT_GAMMA = 3
+if TYPE_CHECKING:
+    from engine.settings import RunSettings
+
+
+def make(settings: RunSettings, target: Model, runner: Runner, models: Mapping[str, Model]) -> ModelDrafter:
+    layers = target.info.layers
+    skip = settings.drafter.skip or default_skip(layers)
+    return ModelDrafter(Runner(thinned(target.hf, skip)), Warper(settings.sampling), vocabulary=len(target.texts),
+                        device=runner.device, about=f"the target with {len(set(skip))} of its {layers} layers left out")
 
 
 def default_skip(layers: int) -> tuple[int, ...]:
@@ -30,7 +42,7 @@ def thinned(model: Any, skip: Collection[int]) -> Any:
     """
     if text_config(model) is not model.config:
         raise ModelError("Layer skip can't be used with this target: its decoder is part of a larger model.")
-    name, layers = _layers(model.base_model)
+    name, layers = decoder_layers(model)
     wrong = sorted(i for i in skip if i >= len(layers))
     if wrong:
         raise ModelError(f"Layer skip can't leave out layer {wrong[0]}: the target has layers 0 to {len(layers) - 1}.")
@@ -51,13 +63,6 @@ def _shell(module: Any) -> Any:
     twin = copy.copy(module)
     twin.__dict__["_modules"] = dict(module._modules)
     return twin
-
-
-def _layers(base: Any) -> tuple[str, torch.nn.ModuleList]:
-    for name, child in base.named_children():
-        if isinstance(child, torch.nn.ModuleList) and len(child) == base.config.num_hidden_layers:
-            return name, child
-    raise ModelError("Layer skip can't be used with this target: its layers could not be found in the model.")
 
 
 def _thinned_config(config: Any, kept: list[int]) -> Any:

@@ -7,15 +7,29 @@ the last draft's own keys and values are computed only if needed); the first ste
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import torch
 
 from engine.drafters.base import BY_HAND, Draft, RoundDraws
+from engine.errors import ModelError
+from engine.models import Model, check_pair
 from engine.runner import Runner
 from engine.sampling import Seen, Warper, best, choose
 
-DEFAULT_GAMMA = 4
+if TYPE_CHECKING:
+    from engine.settings import RunSettings
+
+
+def make(settings: RunSettings, target: Model, runner: Runner, models: Mapping[str, Model]) -> ModelDrafter:
+    name = settings.drafter.model
+    if name not in models:
+        raise ModelError(f"The draft model {name} has not been loaded.")
+    check_pair(target, models[name])
+    return ModelDrafter(Runner(models[name].hf), Warper(settings.sampling), vocabulary=len(target.texts),
+                        device=runner.device, about=f"{models[name].info.name} writes ahead",
+                        context=models[name].info.context)
 
 
 class ModelDrafter:

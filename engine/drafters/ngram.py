@@ -7,17 +7,23 @@ long as asked. No model, no training, no memory; the proposal is deterministic, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from engine.drafters.base import BY_HAND, Draft, RoundDraws
+from engine.models import Model
+from engine.runner import Runner
 
-DEFAULT_GAMMA = 12
-"""By measurement with the built-in model on a CPU: a forward of width 13 costs a tenth more than one of width 1. Edits,
-whose copies are short, gain nothing beyond; long quotes would gain a little more."""
+if TYPE_CHECKING:
+    from engine.settings import RunSettings
 
 WEAK = 4
 """Drafts at most after a match of a single token, which says little. The rule looks at earlier tokens only."""
+
+
+def make(settings: RunSettings, target: Model, runner: Runner, models: Mapping[str, Model]) -> PromptLookup:
+    d = settings.drafter
+    return PromptLookup(d.min_n, d.max_n, d.match)
 
 
 class PromptLookup:

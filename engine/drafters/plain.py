@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from engine.drafters.base import Draft, RoundDraws
+from engine.models import Model
+from engine.runner import Runner
+
+if TYPE_CHECKING:
+    from engine.settings import RunSettings
+
+
+def make(settings: RunSettings, target: Model, runner: Runner, models: Mapping[str, Model]) -> NoDrafter:
+    return NoDrafter()
 
 
 class NoDrafter:

@@ -54,14 +54,14 @@ def of_model(target: Model, prompt: Sequence[int], drafter: DrafterSettings) -> 
     Raises :class:`SettingsError` where the drafter proposes nothing.
     """
     settings = RunSettings(sampling=Sampling(temperature=1.0, top_k=TOP_K), drafter=drafter)
-    guess = drafters.make(settings, target, {})
+    runner = Runner(target.hf)
+    guess = drafters.make(settings, target, runner, {})
+    runner.prefill(prompt[:-1])
     guess.prefill(prompt[:-1])
     draft = next(iter(guess.propose(prompt, 1, RoundDraws(0, len(prompt)))), None)
     if draft is None:
         raise SettingsError(f"{drafter.label} proposes nothing after this prompt, since its last words don't occur "
                             "earlier in it; choose layer skip, or a prompt that repeats itself.")
-    runner = Runner(target.hf)
-    runner.prefill(prompt[:-1])
     if draft.q is None:
         likely = as_ids([draft.token], runner.device)
         q = torch.zeros(1, runner.vocabulary, device=runner.device).scatter_(1, likely[None], 1.0)

@@ -141,18 +141,18 @@ class _AroundDraws(RoundDraws):
 
     inner: RoundDraws
 
-    def draft(self, index: int) -> float:
-        return self.inner.draft(index)
+    def draft(self, index: int, sibling: int = 0) -> float:
+        return self.inner.draft(index, sibling)
 
-    def accept(self, index: int) -> float:
-        return self.inner.accept(index)
+    def accept(self, index: int, sibling: int = 0) -> float:
+        return self.inner.accept(index, sibling)
 
     def final(self, index: int) -> float:
         return self.inner.final(index)
 
 
 class _Constant(_AroundDraws):
-    def accept(self, index: int) -> float:
+    def accept(self, index: int, sibling: int = 0) -> float:
         return 0.5
 
 
@@ -170,11 +170,11 @@ class _ByPosition(_AroundDraws):
 
     offset: int
 
-    def draft(self, index: int) -> float:
-        return self.inner.draft(self.offset + index)
+    def draft(self, index: int, sibling: int = 0) -> float:
+        return self.inner.draft(self.offset + index, sibling)
 
-    def accept(self, index: int) -> float:
-        return self.inner.accept(self.offset + index)
+    def accept(self, index: int, sibling: int = 0) -> float:
+        return self.inner.accept(self.offset + index, sibling)
 
     def final(self, index: int) -> float:
         return self.inner.final(self.offset + index)

@@ -101,12 +101,13 @@ class Rig:
 def of_models(target: Model, prompt: Sequence[int], settings: RunSettings,
               models: Mapping[str, Model] | None = None) -> Rig:
     """A lane on real models, as a race makes it."""
-    check = exactness(target.hf, drafters.draft_length(settings) + 1)
+    check = exactness(target.hf, drafters.most_drafts(settings) + 1)
     runner = Runner(target.hf, slots=cache_size(target, prompt, check, [settings]))
     seq = Transcript(prompt, settings, context=target.info.context, eos=target.eos,
                      detokenizer=target.detokenizer(prompt))
-    return Rig(runner, drafters.make(settings, target, models or {}), Judge(runner, settings, target.info.name), seq,
-               settings, drafters.draft_length(settings), target.texts)
+    drafter = drafters.make(settings, target, runner, models or {})
+    return Rig(runner, drafter, Judge(runner, settings, target.info.name), seq, settings,
+               drafters.draft_length(settings), target.texts)
 
 
 def of_tables(p: Logits, q: Logits | None, vocabulary: int, prompt: Sequence[int], settings: RunSettings, *, gamma: int,

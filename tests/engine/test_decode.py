@@ -8,7 +8,7 @@ import copy
 import pytest
 import torch
 
-from engine import drafters
+from engine.drafters import layer_skip
 from engine.drafters.base import RoundDraws
 from engine.drafters.model import ModelDrafter
 from engine.errors import CacheError
@@ -23,7 +23,7 @@ DRAFTERS = ["ngram", "layer-skip", "model:twin", "model:other"]
 
 def twins(kind: str):  # type: ignore[no-untyped-def]
     """Draft models: one that nearly agrees with the target (its first layers), and one that seldom does."""
-    thin = drafters.layer_skip.thinned(target(kind).hf, [2])
+    thin = layer_skip.thinned(target(kind).hf, [2])
     return {"twin": wrap(thin, name="twin"), "other": target(kind, seed=7)}
 
 
