@@ -34,6 +34,10 @@ class CacheError(SpecScopeError):
     """A key-value cache isn't as long as it must be: a fault of the engine, never silent."""
 
 
+class DraftError(SpecScopeError):
+    """A drafter proposed what can't be verified (a tree whose parents don't come first): a fault of the drafter."""
+
+
 class RuleError(SpecScopeError):
     """A person's own acceptance rule can't be found, raised an error, or returned what it must not."""
 
