@@ -95,6 +95,7 @@ def _shuffled(count: int, draw: Random) -> Iterator[int]:
     moved: dict[int, int] = {}
     for place in range(count):
         other = draw.randrange(place, count)
-        yield moved.pop(other, other) if other == place else moved.get(other, other)
+        chosen = moved.pop(other, other)
         if other != place:
             moved[other] = moved.pop(place, place)
+        yield chosen
