@@ -146,6 +146,10 @@ def add_run_options(parser: argparse.ArgumentParser, *, many_drafters: bool) -> 
     sampling = parser.add_argument_group("decoding")
     sampling.add_argument("--gamma", metavar="N", type=_whole, default=None,
                           help="draft length asked for in a round (each method's own default)")
+    sampling.add_argument("--adaptive", action="store_true",
+                          help="choose the draft length anew each round by what was accepted; --gamma is the most")
+    sampling.add_argument("--stop-below", metavar="X", type=_number, default=0.0,
+                          help="end a round's drafting once the drafter's largest probability is below this (0: off)")
     sampling.add_argument("--temperature", metavar="X", type=_number, default=0.0, help="0 is greedy (0)")
     sampling.add_argument("--top-k", metavar="N", type=_whole, default=0, help="0 is off (0)")
     sampling.add_argument("--top-p", metavar="X", type=_number, default=1.0, help="1 is off (1)")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from engine import methods
 from engine.errors import SpecScopeError
 from engine.settings import DrafterSettings, RunSettings, Sampling
 
@@ -36,13 +37,32 @@ def prompt_text(args: argparse.Namespace) -> str:
 
 def drafter_settings(args: argparse.Namespace, spelled: str) -> DrafterSettings:
     """One ``--drafter`` with the options of its method."""
-    parsed = DrafterSettings.parse(spelled, args.gamma)
+    parsed = msgspec.structs.replace(DrafterSettings.parse(spelled, args.gamma), **_dynamic(args, spelled))
     if parsed.kind == "ngram":
         given = {name: value for name in ("min_n", "max_n", "match") if (value := getattr(args, name)) is not None}
         return msgspec.structs.replace(parsed, **given)
     if parsed.kind == "layer-skip":
         return msgspec.structs.replace(parsed, skip=tuple(args.skip))
     return parsed
+
+
+def _dynamic(args: argparse.Namespace, spelled: str) -> dict[str, object]:
+    """The options of dynamic length. In a comparison they are for the lanes that can use them, as ``--skip`` is; where
+    none can, the settings say why."""
+    lanes = args.drafter if isinstance(args.drafter, list) else [args.drafter]
+    given: dict[str, object] = {}
+    for name, serves in (("stop_below", _draws), ("adaptive", _drafts)):
+        if getattr(args, name) and (serves(spelled) or (spelled in lanes and not any(map(serves, lanes)))):
+            given[name] = getattr(args, name)
+    return given
+
+
+def _draws(spelled: str) -> bool:
+    return methods.method(DrafterSettings.parse(spelled).kind).draws
+
+
+def _drafts(spelled: str) -> bool:
+    return DrafterSettings.parse(spelled).kind != "none"
 
 
 def run_settings(args: argparse.Namespace, spelled: str) -> RunSettings:

@@ -19,13 +19,15 @@ from engine.debugger.what_if import AnyChange, Forced, NoChange, OtherDraw, Othe
 from engine.decode import never, rounds
 from engine.drafters.base import RoundDraws
 from engine.invariance import exactness
-from engine.past import Past
+from engine.length import Length, length
+from engine.past import Past, committed_of
 from engine.race import cache_size, ended_in_words, local_time, machine
 from engine.records import Exactness, Origin, Record, RunStarted, Vocabulary
 from engine.replay import Restored, restore, transcript
 from engine.runner import Runner
 from engine.scribe import Scribe
 from engine.settings import RunSettings
+from engine.step_cost import same_cost, step_cost
 
 if TYPE_CHECKING:
     from engine.models import Model
@@ -59,6 +61,7 @@ def _records(target: Model, past: Past, change: AnyChange, settings: RunSettings
     log = Scribe(run, lane, target.texts, sampled=not settings.sampling.greedy)
     state = restore(target, past, settings, models, cancelled=cancelled)
     exact = _exactness(target, past, settings, state)
+    cost = _step_cost(target, past, settings, models, exact)
     slots = max(past.started.slots, cache_size(target, past.prompt, exact, [settings]))
     for record in _prefix(past):
         log.totals = log.totals.plus(record)
@@ -68,7 +71,7 @@ def _records(target: Model, past: Past, change: AnyChange, settings: RunSettings
             record = msgspec.structs.replace(
                 record, title=_title(settings, past, change), about=about, gamma=drafters.draft_length(settings),
                 settings=settings, target=target.info, exactness=exact, machine=machine(), version=__version__,
-                started=local_time(), branch=_origin(past, change), slots=slots)
+                started=local_time(), branch=_origin(past, change), slots=slots, step_cost=cost)
         yield msgspec.structs.replace(record, run=run, lane=lane)
     log.round = past.round
     if exact.padded:
@@ -77,7 +80,7 @@ def _records(target: Model, past: Past, change: AnyChange, settings: RunSettings
     if isinstance(change, Forced):
         force(state.judge, change)
     live = rounds(state.target, state.drafter, state.seq, state.judge, log, settings, drafters.draft_length(settings),
-                  state.check, by_record, draws_with(change, len(state.seq)))
+                  state.check, by_record, draws_with(change, len(state.seq)), _length(past, settings, cost))
     yield from ended_in_words(live, log, state.seq)
 
 
@@ -120,6 +123,21 @@ def _exactness(target: Model, past: Past, settings: RunSettings, state: Restored
     if not doubts:
         return verdict
     return msgspec.structs.replace(verdict, invariant=False, sentence="; ".join((verdict.sentence, *doubts)))
+
+
+def _step_cost(target: Model, past: Past, settings: RunSettings, models: Mapping[str, Model],
+               exact: Exactness) -> float:
+    """The original's, if it has one for this drafter: then the same draft lengths follow."""
+    said = past.started.step_cost
+    if not settings.drafter.adaptive or (said and same_cost(settings, past.started.settings)):
+        return said
+    return step_cost(target, past.prompt, settings, models, pad_to=exact.width_checked if exact.padded else 1)
+
+
+def _length(past: Past, settings: RunSettings, cost: float) -> Length:
+    """Rounds in which another drafter drafted count like its own: the state follows from the records alone."""
+    ends = [committed_of(one) for one in past.rounds]
+    return length(settings.drafter.adaptive, cost, [(end.accepted, end.tested, end.drafted) for end in ends])
 
 
 def _title(settings: RunSettings, past: Past, change: AnyChange) -> str:

@@ -18,6 +18,7 @@ from itertools import count
 
 from engine.checks import cache_checks
 from engine.drafters.base import Draft, Drafter, RoundDraws
+from engine.length import Fixed, Length
 from engine.records import Record, Timings
 from engine.rounds import Judge
 from engine.runner import Runner
@@ -32,9 +33,10 @@ def never() -> bool:
 
 def decode(target: Runner, drafter: Drafter, seq: Transcript, judge: Judge, log: Scribe, settings: RunSettings,
            gamma: int, by_record: Callable[[], bool] = never,
-           draws_of: Callable[[int, int], RoundDraws] = RoundDraws) -> Iterator[Record]:
+           draws_of: Callable[[int, int], RoundDraws] = RoundDraws, length: Length | None = None) -> Iterator[Record]:
     """Decode until ``seq`` ends. ``by_record()``: is a person stepping token by token? Then each draft is read back
-    as it is made, at the price of a synchronisation. ``draws_of(seed, start)``: the draws of one round."""
+    as it is made, at the price of a synchronisation. ``draws_of(seed, start)``: the draws of one round. ``length``: how
+    many drafts a round asks for, at most ``gamma``; always that many without it."""
     prompt = seq.tokens[:-1]  # the newest token's keys and values are always computed by the next round
     check = cache_checks(target, drafter)
     watch = target.stopwatch()
@@ -46,13 +48,14 @@ def decode(target: Runner, drafter: Drafter, seq: Transcript, judge: Judge, log:
     judge.commit(seq.tokens)
     target.wait()
     yield log.prefilled(len(prompt), watch.between(begin, filled), watch.between(filled, done))
-    yield from rounds(target, drafter, seq, judge, log, settings, gamma, check, by_record, draws_of)
+    yield from rounds(target, drafter, seq, judge, log, settings, gamma, check, by_record, draws_of, length)
 
 
 def rounds(target: Runner, drafter: Drafter, seq: Transcript, judge: Judge, log: Scribe, settings: RunSettings,
            gamma: int, check: Callable[[Sequence[int]], None], by_record: Callable[[], bool] = never,
-           draws_of: Callable[[int, int], RoundDraws] = RoundDraws) -> Iterator[Record]:
+           draws_of: Callable[[int, int], RoundDraws] = RoundDraws, length: Length | None = None) -> Iterator[Record]:
     """From any state between two rounds on: behind the prefill, or as a branch restored it (replay.py)."""
+    length = length or Fixed()
     while not seq.ended:
         start, watch = len(seq), target.stopwatch()
         draws = draws_of(settings.seed, start)
@@ -61,7 +64,7 @@ def rounds(target: Runner, drafter: Drafter, seq: Transcript, judge: Judge, log:
         drafts: list[Draft] = []
         spans: list[tuple[int, int]] = []
         shown = 0
-        proposal = drafter.propose(seq.tokens, seq.room(gamma), draws)
+        proposal = drafter.propose(seq.tokens, seq.room(length.next(gamma)), draws)
         for index in count():
             begin, draft = watch.mark(), next(proposal, None)
             spans.append((begin, watch.mark()))
@@ -95,6 +98,7 @@ def rounds(target: Runner, drafter: Drafter, seq: Transcript, judge: Judge, log:
         drafter.cut(len(seq) - 1)
         check(seq.tokens)
         tested = min(facts.accepted + 1, len(drafts), len(tokens))
+        length.learn(min(facts.accepted, len(tokens)), tested, len(drafts))
         seconds = Timings(sum(watch.between(*s) for s in spans), watch.between(begin, verified), facts.judge_seconds,
                           facts.record_seconds, time.perf_counter() - began)
         yield from log.judged(facts, start, tested)

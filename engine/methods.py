@@ -3,7 +3,8 @@ first uses it.
 
 A package outside adds one through the entry-point group ``specscope.drafters``. The entry point's name is the method's
 name, and what it points to is a module, class or other object that has ``make`` (a
-:class:`engine.drafters.base.Maker`) and may have ``label``, ``guess`` and ``gamma``; docs/drafters.md shows one.
+:class:`engine.drafters.base.Maker`) and may have ``label``, ``guess``, ``gamma`` and ``draws``; docs/drafters.md shows
+one.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def method(kind: str) -> Method:
         raise ModelError(f"No way to draft is called {kind!r}; there are {', '.join(kinds())}.")
     made = _outside(kind)
     return Method(kind, str(getattr(made, "label", kind)), str(getattr(made, "guess", f"as the package's {kind} does")),
-                  int(getattr(made, "gamma", 4)), _points()[kind].value)
+                  int(getattr(made, "gamma", 4)), _points()[kind].value, draws=bool(getattr(made, "draws", False)))
 
 
 def maker(kind: str) -> Any:

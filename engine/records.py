@@ -151,6 +151,9 @@ class RunStarted(Record, frozen=True, tag=True, kw_only=True):
     unknown: tuple[Unknown, ...] = ()
     eos: tuple[int, ...] = ()
     """Token ids that end a text, ascending; empty in recordings that don't tell."""
+    step_cost: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0.0
+    """What one more draft was measured to cost, in forwards of the target: with an adaptive length the draft lengths
+    follow from it and the rounds before; 0: not measured."""
 
 
 class Prefilled(Record, frozen=True, tag=True, kw_only=True):

@@ -88,10 +88,11 @@ class DrafterSettings(msgspec.Struct, frozen=True, kw_only=True):
     """For ``layer-skip``: indices of the target's layers left out; empty: the method's default."""
     stop_below: float = 0.0
     """For drafters with a distribution of their own: draft no further once its largest probability is below this, in
-    [0, 1); 0: off. It is looked at before a token is drawn, so nothing that was seen is dropped."""
+    [0, 1); 0: off. It is looked at before a token is drawn, so nothing that was seen is dropped; see
+    drafters/confidence.py."""
     adaptive: bool = False
     """Choose the draft length anew each round, from what was accepted before and what drafting costs; ``gamma`` is the
-    most."""
+    most. For chains; see length.py."""
     tree: Literal["", "top", "sampled"] = ""
     """For ``eagle`` and ``medusa``: draft a tree of ``gamma`` levels instead of a chain. ``top``: the most probable
     children (deterministic, q one-hot); ``sampled``: children drawn without replacement."""
@@ -110,6 +111,14 @@ class DrafterSettings(msgspec.Struct, frozen=True, kw_only=True):
                "a folder, a .gguf file or a hub id, written model:ID")
         _check(_number(self.stop_below) and 0 <= self.stop_below < 1, "stop-below", self.stop_below,
                "from 0 (off) to less than 1")
+        if self.stop_below and not methods.method(self.kind).draws:
+            raise SettingsError(f"stop-below is {self.stop_below!r}, but {methods.method(self.kind).label.lower()} has "
+                                "no probabilities of its own to be unsure by; leave it out, or choose a drafter that "
+                                "draws.")
+        _check(isinstance(self.adaptive, bool), "adaptive", self.adaptive, "true or false")
+        if self.adaptive and (self.kind == "none" or self.tree):
+            what = "plain decoding drafts nothing" if self.kind == "none" else "a tree's depth can't be adapted"
+            raise SettingsError(f"adaptive is on, but {what}; leave it out.")
         _check(self.tree in ("", "top", "sampled"), "tree", self.tree, "top or sampled")
         _check(_integer(self.tree_top) and 1 <= self.tree_top <= 16, "tree-top", self.tree_top,
                "a whole number from 1 to 16")

@@ -27,7 +27,8 @@ def make(settings: RunSettings, target: Model, runner: Runner, models: Mapping[s
     layers = target.info.layers
     skip = settings.drafter.skip or default_skip(layers)
     return ModelDrafter(Runner(thinned(target.hf, skip)), Warper(settings.sampling), vocabulary=len(target.texts),
-                        device=runner.device, about=f"the target with {len(set(skip))} of its {layers} layers left out")
+                        device=runner.device, about=f"the target with {len(set(skip))} of its {layers} layers left out",
+                        stop_below=settings.drafter.stop_below)
 
 
 def default_skip(layers: int) -> tuple[int, ...]:

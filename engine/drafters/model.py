@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from engine.drafters.base import BY_HAND, Draft, RoundDraws
+from engine.drafters.confidence import confident
 from engine.errors import ModelError
 from engine.models import Model, check_pair
 from engine.runner import Runner
@@ -29,21 +30,23 @@ def make(settings: RunSettings, target: Model, runner: Runner, models: Mapping[s
     check_pair(target, models[name])
     return ModelDrafter(Runner(models[name].hf), Warper(settings.sampling), vocabulary=len(target.texts),
                         device=runner.device, about=f"{models[name].info.name} writes ahead",
-                        context=models[name].info.context)
+                        context=models[name].info.context, stop_below=settings.drafter.stop_below)
 
 
 class ModelDrafter:
     def __init__(self, runner: Runner, warper: Warper, *, vocabulary: int, device: torch.device,
-                 about: str = "a small model writes ahead", context: int | None = None) -> None:
+                 about: str = "a small model writes ahead", context: int | None = None,
+                 stop_below: float = 0.0) -> None:
         """``vocabulary``: the target's size of it: q is over that, padded with zeros or clamped. ``device``: where the
         target judges; drafts and q are handed over there explicitly. ``context``: tokens the drafter can take; behind
-        them it drafts no more."""
+        them it drafts no more. ``stop_below``: see confidence.py."""
         self.about = about
         self.runner = runner
         self.warper = warper
         self.vocabulary = vocabulary
         self.device = device
         self.context = context or sys.maxsize
+        self.stop_below = stop_below
         self.seen = Seen(vocabulary, runner.device) if warper.penalises else None
         self._noted = 0
 
@@ -65,6 +68,7 @@ class ModelDrafter:
             logits = self._fitted(self.runner.forward(pending, rows=1))
             scores = self.warper.scores(logits, self.seen.rows(drafts)[-1:] if self.seen else None)
             q = self.warper.distribution(scores)[0]
+            going = confident(scores[0], self.stop_below)  # before the token is drawn
             other, u = draws.instead(index), None if self.warper.greedy else draws.draft(index)
             if other is not None:
                 u, token = None, torch.tensor(other, device=q.device)
@@ -73,6 +77,8 @@ class ModelDrafter:
             drafts.append(token)
             pending = [token if other is None else self._known([other])[0]]
             yield Draft(token.to(self.device), q.to(self.device), u, "" if other is None else BY_HAND)
+            if not going:
+                return
 
     def resume(self, tokens: Sequence[int], width: int) -> None:
         """Take in the next ``width`` of ``tokens`` (all committed ones), as far as the context allows."""

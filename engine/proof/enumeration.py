@@ -37,6 +37,8 @@ SPOT_CHECKS = 40
 """Random scripts a round."""
 
 Tokens = tuple[int, ...]
+Way = tuple[Tokens, tuple[tuple[int, int], ...]]
+"""What was committed and, where the draft length depends on it, how many were accepted and drafted in each round."""
 Key = tuple[Purpose, int]
 Script = Mapping[Key, float]
 Box = Mapping[Key, tuple[float, float]]
@@ -248,10 +250,11 @@ def enumerate_sequences(case: Case, spoil: Spoil | None = None, cancelled: Cance
     target = Target(case)
     rounds = Rounds(case, target, spoil, cancelled, resolution)
     found = Enumerated()
-    pending: dict[Tokens, tuple[float, float, tuple[Script, ...]]] = {(): (1.0, 0.0, ())}
+    pending: dict[Way, tuple[float, float, tuple[Script, ...]]] = {((), ()): (1.0, 0.0, ())}
     while pending:
-        output = min(pending, key=len)  # all ways that lead there come from shorter ones
-        probability, _, path = pending.pop(output)
+        place = min(pending, key=lambda way: len(way[0]))  # all ways that lead there come from shorter ones
+        output, lengths = place
+        probability, _, path = pending.pop(place)
         for outcome, weight, script in rounds.outcomes(path, output):
             tokens, mass = output + outcome.tokens, probability * weight
             if not target.possible(tokens):
@@ -259,8 +262,9 @@ def enumerate_sequences(case: Case, spoil: Spoil | None = None, cancelled: Cance
             if outcome.ended or len(tokens) > case.tokens:
                 found.probabilities[tokens] = found.probabilities.get(tokens, 0.0) + mass
             elif mass > 0:
-                known, best, way = pending.get(tokens, (0.0, 0.0, ()))
-                pending[tokens] = (known + mass, max(best, weight), (*path, script) if weight > best else way)
+                then = tokens, (*lengths, (outcome.accepted, len(outcome.drafts))) if case.adaptive else ()
+                known, best, way = pending.get(then, (0.0, 0.0, ()))
+                pending[then] = (known + mass, max(best, weight), (*path, script) if weight > best else way)
     found.plays, found.surprises = rounds.plays, rounds.surprises
     return found
 

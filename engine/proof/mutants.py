@@ -90,17 +90,36 @@ def _before_the_warper(rig: Rig) -> None:
 
 
 class _Dropping(_Around):
-    """Drops a draft, and stops, when it turns out to be one its q thought unlikely."""
+    """Drops a draft, and stops, when it turns out to be an ``unlikely`` one for its q."""
+
+    def __init__(self, inner: Drafter, unlikely: Callable[[torch.Tensor, int], bool]) -> None:
+        super().__init__(inner)
+        self.unlikely = unlikely
 
     def propose(self, tokens: Sequence[int], count: int, draws: RoundDraws) -> Iterator[Draft]:
         for draft in self.inner.propose(tokens, count, draws):
-            if draft.q is not None and float(draft.q[draft.token]) < float(draft.q.max()):
+            if draft.q is not None and self.unlikely(draft.q, int(draft.token)):
                 return
             yield draft
 
 
-def _dropping(rig: Rig) -> None:
-    rig.drafter = _Dropping(rig.drafter)
+def _dropping(unlikely: Callable[[torch.Tensor, int], bool]) -> Callable[[Rig], None]:
+    def spoil(rig: Rig) -> None:
+        rig.drafter = _Dropping(rig.drafter, unlikely)
+
+    return spoil
+
+
+class _Peeking(_Around):
+    """Drafts only as far as the draws that will judge the drafts are small."""
+
+    def propose(self, tokens: Sequence[int], count: int, draws: RoundDraws) -> Iterator[Draft]:
+        far = next((index for index in range(count) if draws.accept(index) > 0.6), count)
+        return self.inner.propose(tokens, far, draws)
+
+
+def _peeking(rig: Rig) -> None:
+    rig.drafter = _Peeking(rig.drafter)
 
 
 class _Forgetful(_Around):
@@ -342,7 +361,11 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("q-before-warper", "q is reported before temperature, drawn after it.", _before_the_warper),
     Mutant("half-precision-q", "q is reported through float16.",
            _reporting(lambda d: _q(d, lambda q: q.half().to(q.dtype)))),
-    Mutant("dropped-after-seen", "A draft that was drawn is dropped because it is unlikely.", _dropping),
+    Mutant("dropped-after-seen", "A draft that was drawn is dropped because it is unlikely.",
+           _dropping(lambda q, token: float(q[token]) < float(q.max()))),
+    Mutant("confidence-after-draw", "Drafting stops where the drawn token's own probability is below 0.4, and that "
+           "draft is taken back.", _dropping(lambda q, token: float(q[token]) < 0.4)),
+    Mutant("length-by-draws", "The draft length is chosen by the very draws that will judge the drafts.", _peeking),
     Mutant("bonus-row-only", "min-p and penalty act on the bonus row only.", _last_row_only),
     Mutant("p-not-warped", "Temperature and the rest shape q but not p.", _raw_p),
     Mutant("penalty-without-drafts", "The penalty forgets the drafts before a row.", _drafts_not_seen),

@@ -16,6 +16,7 @@ from engine.drafters.base import Drafter, RoundDraws
 from engine.drafters.model import ModelDrafter
 from engine.drafters.plain import NoDrafter
 from engine.invariance import exactness
+from engine.length import length
 from engine.models import Model
 from engine.race import cache_size
 from engine.records import Record
@@ -26,6 +27,9 @@ from engine.scribe import Scribe
 from engine.settings import RunSettings
 from engine.text import Detokenizer
 from engine.transcript import Transcript
+
+STEP_COST = 0.3
+"""Of a draft, for adaptive lengths: a number is as good as a measured one, and repeats."""
 
 Logits = Callable[[tuple[int, ...]], torch.Tensor]
 """A language model as mathematics has it: all tokens so far → (V,) logits of the next one."""
@@ -95,7 +99,7 @@ class Rig:
     def run(self) -> Iterator[Record]:
         log = Scribe("proof", "0", self.texts, sampled=not self.settings.sampling.greedy)
         return decode(self.target, self.drafter, self.seq, self.judge, log, self.settings, self.gamma,
-                      draws_of=self.draws_of)
+                      draws_of=self.draws_of, length=length(self.settings.drafter.adaptive, STEP_COST))
 
 
 def of_models(target: Model, prompt: Sequence[int], settings: RunSettings,
@@ -117,7 +121,7 @@ def of_tables(p: Logits, q: Logits | None, vocabulary: int, prompt: Sequence[int
     if drafter is None:
         drafter = NoDrafter() if q is None else ModelDrafter(
             TableRunner(q, vocabulary, dtype=dtype), Warper(settings.sampling), vocabulary=vocabulary,
-            device=runner.device)
+            device=runner.device, stop_below=settings.drafter.stop_below)
     texts = [f"⟨{token}⟩" for token in range(vocabulary)]
     seq = Transcript(prompt, settings, context=1 << 30, eos=eos, detokenizer=_Spelled(texts))
     return Rig(runner, drafter, Judge(runner, settings, "table"), seq, settings, gamma, texts)

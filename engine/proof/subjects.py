@@ -27,6 +27,8 @@ from engine.text import TokenTable
 KINDS = ("llama", "gpt2", "gemma")
 VOCABULARY = 128
 CONTEXT = 4096
+DYNAMIC: dict[str, Any] = {"stop_below": 0.3, "adaptive": True}
+"""Dynamic length, so that a tiny draft model's rounds get every length."""
 WINDOW = 8
 """Of the gemma's windowed layers, in tokens."""
 
@@ -57,7 +59,10 @@ class Subject:
             found.append(DrafterSettings(kind="layer-skip"))
         except ModelError:
             pass
-        return (*found, *(DrafterSettings(kind="model", model=name) for name in self.models))
+        found += (DrafterSettings(kind="model", model=name) for name in self.models)
+        if self.small and self.models:
+            found.append(DrafterSettings(kind="model", model=next(iter(self.models)), gamma=6, **DYNAMIC))
+        return tuple(found)
 
     @property
     def width(self) -> int:

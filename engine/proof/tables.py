@@ -48,6 +48,8 @@ class Case:
     eos: int | None = None
     sampling: Sampling = WARM
     prompt: tuple[int, ...] = (0,)
+    stop_below: float = 0.0
+    adaptive: bool = False
 
     @property
     def vocabulary(self) -> int:
@@ -55,7 +57,8 @@ class Case:
 
     def rig(self) -> Rig:
         """A fresh lane in this world, in float64."""
-        drafter = DrafterSettings(kind="model", model="table") if self.q else DrafterSettings(kind="ngram")
+        kind, model = ("model", "table") if self.q else ("ngram", "")
+        drafter = DrafterSettings(kind=kind, model=model, stop_below=self.stop_below, adaptive=self.adaptive)
         settings = RunSettings(sampling=self.sampling, max_new_tokens=self.tokens, drafter=drafter, detail=False)
         return of_tables(
             looked_up(self.p), looked_up(self.q) if self.q else None, self.vocabulary, self.prompt, settings,
@@ -93,6 +96,11 @@ def cases(*, quick: bool) -> Iterable[Case]:
     yield Case("rare tokens drafted often", RARE_P, RARE_Q)
     yield FULLY_WARPED
     yield Case("prompt lookup, γ 2", p, (), prompt=(0, 1, 2, 0, 1))
+    yield Case("stops where the drafter is unsure", p, q, gamma=3, tokens=4, eos=2, stop_below=0.45)
+    yield Case("adaptive length", p, q, gamma=3, tokens=5, eos=2, adaptive=True)
+    yield Case("adaptive, stops where unsure, warped", wandering(3, 3), wandering(4, 3), gamma=3, tokens=4, eos=2,
+               stop_below=0.45, adaptive=True, sampling=Sampling(temperature=0.7, top_p=0.9))
+    yield Case("prompt lookup, adaptive length", p, (), prompt=(0, 1, 2, 0, 1), tokens=4, adaptive=True)
     yield Case("zeros, ties, one-hots, denormals", ODD_P, ODD_Q, gamma=2)
     yield Case("temperature 0.7, top-p, min-p", wandering(3, 4), wandering(4, 4), gamma=1,
                sampling=Sampling(temperature=0.7, top_p=0.9, min_p=0.1))

@@ -110,4 +110,5 @@ def tolerance(verdict: Exactness, dtype: torch.dtype, largest: float) -> float:
 
 
 def label(method: DrafterSettings) -> str:
-    return method.label.lower()
+    dynamic = ", dynamic length" if method.stop_below or method.adaptive else ""
+    return f"{method.label.lower()}{dynamic}"
