@@ -164,8 +164,10 @@ def add_run_options(parser: argparse.ArgumentParser, *, many_drafters: bool) -> 
     methods = parser.add_argument_group("drafters")
     methods.add_argument("--min-n", metavar="N", type=_whole, default=None, help="ngram: shortest suffix looked up")
     methods.add_argument("--max-n", metavar="N", type=_whole, default=None, help="ngram: longest suffix looked up")
-    methods.add_argument("--match", choices=("latest", "earliest"), default=None,
-                         help="ngram: which earlier occurrence is continued")
+    methods.add_argument("--match", choices=("latest", "earliest", "frequent"), default=None,
+                         help="ngram: which occurrence is continued, or what followed most often (frequent)")
+    methods.add_argument("--lookup-text", metavar="FILE", type=_text, action="append", default=[],
+                         help="ngram: copy from this text too, such as a document or an earlier answer; repeatable")
     methods.add_argument("--skip", metavar="LAYERS", type=_layers, default=(),
                          help="layer-skip: layers left out, such as 10,11,12 (chosen by the method)")
 

@@ -186,7 +186,9 @@ class LaneRow(QFrame):
             self._min_n = self._make_n("shortest", "The shortest run of tokens that is looked up.", drafter.min_n)
             self._max_n = self._make_n("longest", "The longest run of tokens that is looked up, tried first.",
                                        drafter.max_n)
+            self._texts = drafter.texts  # no field shows them: kept as they came
             self._match = ComboBox()
+            self._match.addItem("most frequent", "frequent")
             self._match.addItem("latest match", "latest")
             self._match.addItem("earliest match", "earliest")
             self._match.setCurrentIndex(self._match.findData(drafter.match))
@@ -224,7 +226,7 @@ class LaneRow(QFrame):
         gamma = None if self._gamma.value == AUTO else self._gamma.value
         if self.kind == "ngram":
             return DrafterSettings(kind="ngram", gamma=gamma, min_n=self._min_n.value, max_n=self._max_n.value,
-                                   match=self._match.currentData())
+                                   match=self._match.currentData(), texts=self._texts)
         if self.kind == "layer-skip":
             return DrafterSettings(kind="layer-skip", gamma=gamma, skip=self._skip.value)
         if not self._model.text:

@@ -48,7 +48,7 @@ _CHECKPOINT = "a folder or a hub id"
 
 _OWN = (
     Method("none", "Plain decoding", "the target alone, one token a forward", 0, "engine.drafters.plain"),
-    Method("ngram", "Prompt lookup", "copies what followed the same words before", 12, "engine.drafters.ngram"),
+    Method("ngram", "Prompt lookup", "copies what followed the same words before", 31, "engine.drafters.ngram"),
     Method("layer-skip", "Layer skip", "the target itself, with some layers left out", 3, "engine.drafters.layer_skip",
            draws=True),
     Method("model", "Draft model", "a smaller model of the same tokenizer", 4, "engine.drafters.model",

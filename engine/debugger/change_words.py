@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 
 from engine.debugger.token_words import quoted
 from engine.debugger.what_if import AnyChange, Forced, OtherDraw, OtherSettings, OtherToken
-from engine.settings import RunSettings
+from engine.settings import LookupText, RunSettings
 
 _NAMES = {
     "temperature": "temperature", "top_k": "top-k", "top_p": "top-p", "min_p": "min-p",
     "repetition_penalty": "repetition penalty", "gamma": "γ", "min_n": "shortest match", "max_n": "longest match",
-    "match": "match", "skip": "layers left out", "seed": "seed", "max_new_tokens": "at most so many tokens",
-    "stop": "stop texts", "ignore_eos": "end tokens ignored", "exact": "padded to one width",
-    "detail": "rows recorded",
+    "match": "match", "texts": "texts to copy from", "skip": "layers left out", "seed": "seed",
+    "max_new_tokens": "at most so many tokens", "stop": "stop texts", "ignore_eos": "end tokens ignored",
+    "exact": "padded to one width", "detail": "rows recorded",
 }
 
 
@@ -51,10 +52,16 @@ def _value(name: str, value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, tuple):
-        return " ".join(repr(one) if isinstance(one, str) else str(one) for one in value) or "none"
+        return " ".join(_one(one) for one in value) or "none"
     if value is None:
         return "as the method likes it"
     return _number(value) if isinstance(value, float) else str(value)
+
+
+def _one(value: object) -> str:
+    if isinstance(value, LookupText):
+        return PurePath(value.path).name
+    return repr(value) if isinstance(value, str) else str(value)
 
 
 def _number(value: float) -> str:

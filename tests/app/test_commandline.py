@@ -55,6 +55,8 @@ def test_help_and_bad_arguments_touch_nothing_heavy(arguments: list[str]) -> Non
     ["compare", "--gamma", "65"],
     ["compare", "--drafter", "ngram", "--top-p", "0"],
     ["compare", "--prompt-file", "/nowhere/at/all"],
+    ["record", "--out", "x.spectrace", "--drafter", "ngram", "--lookup-text", "/nowhere/at/all"],
+    ["compare", "--lookup-text", "/dev/zero"],
     ["compare", "--stop", ""]])
 def test_values_out_of_range_end_in_a_sentence(arguments: list[str], capfd: pytest.CaptureFixture[str],
                                                tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,6 +92,17 @@ def test_defaults() -> None:
     args = commandline.parse(["record", "--out", "x"])[1]
     assert (args.drafter, args.chat, args.gamma, args.prompt) == ("none", None, None, None)
     assert run_settings(args, args.drafter) == run_settings(args, "none")
+
+
+def test_texts_to_look_up_in(tmp_path: Path) -> None:
+    files = [tmp_path / "one.txt", tmp_path / "two.txt"]
+    for file in files:
+        file.write_text(f"In {file.name}.")
+    args = commandline.parse(["compare", *(part for file in files for part in ("--lookup-text", str(file)))])[1]
+    looking, skipping = (run_settings(args, spelled).drafter for spelled in args.drafter)
+    assert [text.path for text in looking.texts] == [str(file) for file in files]
+    assert looking.texts[0].digest != looking.texts[1].digest
+    assert skipping.texts == ()
 
 
 def test_prompts_from_files(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ drafters = st.fixed_dictionaries({
     "gamma": st.sampled_from([None, 0, 1, 2, 5, 64, 64]),
     "model": st.sampled_from(["stranger", "stranger", "small", "large", "twin"])}, optional={
     "min_n": st.sampled_from([1, 2]), "max_n": st.sampled_from([2, 4, 32]),
-    "match": st.sampled_from(["latest", "earliest"]), "skip": st.sampled_from([(), (0,), (2,), (0, 2)])})
+    "match": st.sampled_from(["latest", "earliest", "frequent"]), "skip": st.sampled_from([(), (0,), (2,), (0, 2)])})
 runs = st.fixed_dictionaries({"max_new_tokens": st.sampled_from([0, 1, 2, 4, 7, 7, 7, 11, 200])}, optional={
     "seed": st.sampled_from([0, 1, 2**63, 2**64 - 1]),
     "stop": st.sampled_from([(), ("e",), ("the", " "), ("\0",), ("\ud800",), ("x" * 1000,)]),
