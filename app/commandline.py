@@ -24,7 +24,6 @@ COMMANDS = {
     "prove": "show that the output is still the target's, or where a rule bends it",
 }
 DEFAULT_COMPARED = ("ngram", "layer-skip")
-DRAFTER_HELP = "none, ngram, layer-skip or model:ID (a folder, a .gguf file or a hub id)"
 EXIT_FAULT = 2
 EXIT_INTERRUPTED = 130
 
@@ -93,9 +92,16 @@ def add_model_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGrou
     return models
 
 
+def _drafters() -> str:
+    """What may be named, those of installed packages among them."""
+    from engine.settings import spellings
+
+    return f"{spellings()}; ID: a folder, a .gguf file or a hub id".replace("%", "%%")
+
+
 def add_drafters_option(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--drafter", metavar="D", type=_text, nargs="+", action="extend", default=None,
-                       help=f"{DRAFTER_HELP}; repeatable")
+                       help=f"{_drafters()}; repeatable")
 
 
 def add_proof_options(parser: argparse.ArgumentParser) -> None:
@@ -130,7 +136,7 @@ def add_run_options(parser: argparse.ArgumentParser, *, many_drafters: bool) -> 
     if many_drafters:
         add_drafters_option(models)
     else:
-        models.add_argument("--drafter", metavar="D", type=_text, default="none", help=f"{DRAFTER_HELP} (none)")
+        models.add_argument("--drafter", metavar="D", type=_text, default="none", help=f"{_drafters()} (none)")
     models.add_argument("--exact", action="store_true",
                         help="pad every forward to one width where rows depend on it (costs time)")
 
@@ -183,7 +189,7 @@ def _window_parser() -> argparse.ArgumentParser:
     parser.add_argument("--target", metavar="T", type=_text, default=None,
                         help="builtin, a folder, a .gguf file or a Hugging Face hub id")
     parser.add_argument("--drafter", metavar="D", type=_text, nargs="+", action="extend", default=None,
-                        help="ngram, layer-skip or model:ID; one lane each")
+                        help=f"{_drafters()}; one lane each")
     parser.add_argument("--prompt", metavar="TEXT", type=_text, default=None, help="start with this prompt at once")
     parser.add_argument("--trace", metavar="FILE", type=_text, default=None,
                         help="play a recording, or another program's file (see convert --list)")

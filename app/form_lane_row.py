@@ -192,7 +192,7 @@ class LaneRow(QFrame):
             self._match.addItem("latest match", "latest")
             self._match.addItem("earliest match", "earliest")
             self._match.setCurrentIndex(self._match.findData(drafter.match))
-            self._match.setToolTip("Which earlier occurrence of the same tokens is continued.")
+            self._match.setToolTip("What is copied, if several tokens followed the same ones before.")
             self._match.currentIndexChanged.connect(self._on_change)
             self._fields += [self._min_n, self._max_n]
             rows = [(self._min_n, self._max_n), (self._gamma, self._match)]

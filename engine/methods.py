@@ -18,6 +18,7 @@ from typing import Any
 from engine.errors import ModelError
 
 GROUP = "specscope.drafters"
+MAX_GAMMA = 64
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,7 @@ _OWN = (
 @cache
 def _points() -> dict[str, EntryPoint]:
     """Methods of packages outside, by name; a name of ours wins."""
-    own = {method.kind for method in _OWN}
-    return {point.name: point for point in entry_points(group=GROUP) if point.name not in own}
+    return {point.name: point for point in entry_points(group=GROUP) if not own(point.name)}
 
 
 def kinds() -> tuple[str, ...]:
@@ -78,22 +78,31 @@ def known(kind: str) -> bool:
     return kind in kinds()
 
 
+def own(kind: str) -> bool:
+    """Is it one of ours, not another package's?"""
+    return any(method.kind == kind for method in _OWN)
+
+
 def method(kind: str) -> Method:
-    """Raises :class:`ModelError` for a name that no method has, or when a package's entry point can't be loaded."""
+    """Raises :class:`ModelError` for a name that no method has, or when a package's entry point can't be used."""
     for one in _OWN:
         if one.kind == kind:
             return one
     if kind not in _points():
         raise ModelError(f"No way to draft is called {kind!r}; there are {', '.join(kinds())}.")
     made = _outside(kind)
+    gamma = getattr(made, "gamma", 4)
+    if type(gamma) is not int or not 1 <= gamma <= MAX_GAMMA:
+        raise ModelError(f"The drafter {kind} can't be used: its gamma is {gamma!r}, but a draft length is a whole "
+                         f"number from 1 to {MAX_GAMMA}; see docs/drafters.md.")
     return Method(kind, str(getattr(made, "label", kind)), str(getattr(made, "guess", f"as the package's {kind} does")),
-                  int(getattr(made, "gamma", 4)), _points()[kind].value, draws=bool(getattr(made, "draws", False)))
+                  gamma, _points()[kind].value, draws=bool(getattr(made, "draws", False)))
 
 
 def maker(kind: str) -> Any:
     """The ``make`` of a method, a :class:`engine.drafters.base.Maker`. Raises as :func:`method` does."""
     found = method(kind)
-    owner = importlib.import_module(found.module) if found in _OWN else _outside(kind)
+    owner = importlib.import_module(found.module) if own(kind) else _outside(kind)
     return owner.make
 
 

@@ -17,7 +17,7 @@ from engine.errors import SettingsError
 GREEDY_BELOW = 1e-5
 """Temperatures below this mean greedy decoding (argmax): dividing logits by less overflows float32."""
 
-MAX_GAMMA = 64
+MAX_GAMMA = methods.MAX_GAMMA
 MAX_SEED = 2**64 - 1
 
 MAX_NODES = 64

@@ -3,6 +3,7 @@
     speed       plain decoding and prompt lookup, by kind of prompt; and transformers' own generate(), plain and with
                 prompt_lookup_num_tokens=10, on the same prompts
     recording   a round with and without records of p and q
+    lookup      what prompt lookup's index costs with 100 000 tokens of context
     exact       what padding every forward to one width costs in float32, where rows need it to be bit-exact
     stepping    going back and forth over 10 000 rounds in the window
 """
@@ -21,11 +22,14 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from engine import models
+from engine.drafters.base import RoundDraws
+from engine.drafters.ngram import PromptLookup
 from engine.models import Model
 from engine.race import LanePlan, machine, race
 from engine.records import Committed, Prefilled, Totals
 from engine.settings import DrafterSettings, RunSettings
 from tests.engine.support import lanes
+from tests.engine.test_suffix_automaton import LONG
 from tests.prompts import PROMPTS, Prompt
 
 PLAIN, NGRAM = DrafterSettings(), DrafterSettings(kind="ngram")
@@ -130,6 +134,24 @@ def recording(repeats: int) -> None:
               f"{pairs[len(pairs) * 3 // 4]:+.1%})")
 
 
+def lookup() -> None:
+    """Microseconds a token that prompt lookup reads, and milliseconds that a round takes it: to read 32 tokens and
+    propose 31, at any point of a long context."""
+    print("\nlookup: prompt lookup's index over 100 000 tokens")
+    for name, text in LONG.items():
+        drafter, spent = PromptLookup(1, 32, "frequent"), []
+        for end in range(32, len(text), 32):
+            tokens, before = text[:end], time.perf_counter()
+            proposed = len(list(drafter.propose(tokens, 31, RoundDraws(0, end))))
+            spent.append(time.perf_counter() - before)
+        whole, known = PromptLookup(1, 32, "frequent"), time.perf_counter()
+        whole.prefill(text)
+        read = time.perf_counter() - known
+        print(f"  {name}: {read / len(text) * 1e6:.1f} µs a token read at once ({read:.2f} s in all); a round "
+              f"{statistics.median(spent) * 1e3:.2f} ms (median), {max(spent) * 1e3:.1f} ms (longest); "
+              f"{proposed} drafts in the last")
+
+
 def rounds_timed(target: Model, prompt: Sequence[int], settings: RunSettings) -> Iterator[float]:
     """Wall seconds of each round of a run, from one commit to the next."""
     records = race(target, prompt, [LanePlan("0", settings)], run="bench")
@@ -161,8 +183,8 @@ def exact(repeats: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=["speed", "recording", "exact", "stepping"],
-                        help="speed, recording, exact, stepping (all)")
+    parser.add_argument("parts", nargs="*", default=["speed", "recording", "lookup", "exact", "stepping"],
+                        help="speed, recording, lookup, exact, stepping (all)")
     parser.add_argument("--tokens", type=int, default=128)
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--kinds", nargs="+", default=["chat", "edit", "quotes"])
@@ -172,6 +194,8 @@ def main() -> None:
         speed([p for p in PROMPTS if p.kind in args.kinds], args.tokens, args.repeats)
     if "recording" in args.parts:
         recording(args.repeats)
+    if "lookup" in args.parts:
+        lookup()
     if "exact" in args.parts:
         exact(args.repeats)
     if "stepping" in args.parts:

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from engine import methods
+from engine.drafters import outside
 from engine.drafters.base import Drafter, Maker
+from engine.errors import ModelError
 from engine.models import Model
 from engine.runner import Runner
 
@@ -19,9 +21,15 @@ Models = Mapping[str, Model]
 def make(settings: RunSettings, target: Model, runner: Runner, models: Models) -> Drafter:
     """The drafter that ``settings.drafter`` names, for one run over ``runner``, the target's forwards. ``models``:
     loaded draft models by the name the person gave. Raises :class:`ModelError` or :class:`MismatchError` when it can't
-    serve this target."""
-    maker: Maker = methods.maker(settings.drafter.kind)
-    return maker(settings, target, runner, models)
+    serve this target, :class:`DraftError` when another package's method fails."""
+    kind = settings.drafter.kind
+    maker: Maker = methods.maker(kind)
+    if methods.own(kind):
+        return maker(settings, target, runner, models)
+    with outside.blaming(kind, "make"):
+        made = maker(settings, target, runner, models)
+    watched: Drafter = outside.watched(kind, made, len(target.texts))
+    return watched
 
 
 def draft_length(settings: RunSettings) -> int:
@@ -31,5 +39,9 @@ def draft_length(settings: RunSettings) -> int:
 
 
 def most_drafts(settings: RunSettings) -> int:
-    """Drafts in one round at most: γ, or a tree's nodes."""
-    return settings.drafter.tree_nodes if settings.drafter.tree else draft_length(settings)
+    """Drafts in one round at most: γ, or a tree's nodes. 0 where the method can't be had: its lane will say why, and
+    the others of a race need not stop for it."""
+    try:
+        return settings.drafter.tree_nodes if settings.drafter.tree else draft_length(settings)
+    except ModelError:
+        return 0
