@@ -15,8 +15,8 @@ from engine.records import Contrast
 from engine.sampling import HEAD, most_probable
 from engine.verify import Verdict
 
-_NO_Q = np.empty(0, dtype=np.float32)
-_NO_Q.setflags(write=False)
+NO_Q = np.empty(0, dtype=np.float32)
+NO_Q.setflags(write=False)
 
 
 @dataclass(frozen=True)
@@ -91,14 +91,14 @@ def contrasts(found: Mapping[str, NDArray[Any]], p_entropy: NDArray[Any]) -> tup
             more.append((int(drafts[row]), float(found["p_draft"][row]), float(found["q_draft"][row])))
         if row == accepted and final not in ids[row]:
             more.append((final, float(found["p_final"]), float(found.get("q_final", 0.0))))
-        row_ids, row_p, row_q, sum_p = ids[row], p[row], _NO_Q, in_p[row]
+        row_ids, row_p, row_q, sum_p = ids[row], p[row], NO_Q, in_p[row]
         if q is not None or more:
-            row_ids, row_p, at = _union(row_ids, row_p, more)
+            row_ids, row_p, at = union(row_ids, row_p, more)
             sum_p = row_p.sum(dtype=np.float64)
         if row < k and q is not None:
-            row_q = _sealed(np.append(q[row], [x for _, _, x in more]).astype(np.float32)[at])
+            row_q = sealed(np.append(q[row], [x for _, _, x in more]).astype(np.float32)[at])
         elif row < k:
-            row_q = _sealed((row_ids == drafts[row]).astype(np.float32))
+            row_q = sealed((row_ids == drafts[row]).astype(np.float32))
         out.append(Contrast(
             ids=row_ids, p=row_p, q=row_q, p_rest=max(0.0, 1.0 - float(sum_p)),
             q_rest=max(0.0, 1.0 - float(row_q.sum(dtype=np.float64))) if q is not None and row < k else 0.0,
@@ -108,7 +108,7 @@ def contrasts(found: Mapping[str, NDArray[Any]], p_entropy: NDArray[Any]) -> tup
     return tuple(out)
 
 
-def _union(ids: NDArray[np.int32], p: NDArray[np.float32], more: Sequence[tuple[int, float, float]]
+def union(ids: NDArray[np.int32], p: NDArray[np.float32], more: Sequence[tuple[int, float, float]]
            ) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.intp]]:
     """Each token once, by falling p (ties: lower id), with its p; and where it stood."""
     ids = np.append(ids, [token for token, _, _ in more]).astype(np.int32)
@@ -117,10 +117,10 @@ def _union(ids: NDArray[np.int32], p: NDArray[np.float32], more: Sequence[tuple[
     once = np.ones(len(order), dtype=np.bool_)
     once[1:] = ids[order[1:]] != ids[order[:-1]]
     at = order[once]
-    return _sealed(ids[at]), _sealed(p[at]), at
+    return sealed(ids[at]), sealed(p[at]), at
 
 
-def _sealed(array: NDArray[Any]) -> NDArray[Any]:
+def sealed(array: NDArray[Any]) -> NDArray[Any]:
     array.setflags(write=False)
     return array
 

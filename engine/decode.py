@@ -1,9 +1,9 @@
 """The loop. One generator decodes plainly and speculatively alike and yields each event as a record.
 
     while not ended:
-        drafts   ← drafter(tokens)                    k of them, k ≤ γ
+        drafts   ← drafter(tokens)                    k of them, a chain or a tree, no deeper than γ
         logits   ← target([newest token, drafts])     one forward, k + 1 rows
-        accepted ← judge(logits, drafts)              the longest prefix that passes
+        accepted ← judge(logits, drafts)              the longest prefix (in a tree the path) that passes
         commit accepted drafts and one more token; cut both caches back
 
 With no drafter k is 0, and each round commits the one token drawn from p: plain decoding. Stepping is not calling
@@ -25,6 +25,7 @@ from engine.runner import Runner
 from engine.scribe import Scribe
 from engine.settings import RunSettings
 from engine.transcript import Transcript
+from engine.tree import Tree
 
 
 def never() -> bool:
@@ -74,34 +75,36 @@ def rounds(target: Runner, drafter: Drafter, seq: Transcript, judge: Judge, log:
             if by_record():
                 token, q = judge.read(draft)
                 target.wait()
-                yield from log.drafted(index, start, draft, token, q, watch.between(*spans[-1]))
+                depth = Tree.of([d.parent for d in drafts]).depths[index]
+                yield from log.drafted(index, start + depth, draft, token, q, watch.between(*spans[-1]))
                 shown += 1
+        tree = Tree.of([d.parent for d in drafts])
 
         # Verify: one forward over the newest token and the drafts
         begin = watch.mark()
-        logits = target.forward([seq.tokens[-1], *(d.token for d in drafts)])
+        logits = target.forward([seq.tokens[-1], *(d.token for d in drafts)], tree=tree)
         verified = watch.mark()
 
         # Judge
-        facts = judge(logits, drafts, draws, watch)
+        facts = judge(logits, drafts, tree, draws, watch)
         for i in range(shown, len(drafts)):
-            yield from log.drafted(i, start, drafts[i], facts.drafts[i], facts.q[i], watch.between(*spans[i]))
+            yield from log.drafted(i, start + tree.depths[i], drafts[i], facts.drafts[i], facts.q[i],
+                                   watch.between(*spans[i]))
         yield from log.verified(facts, target.width(len(drafts) + 1), watch.between(begin, verified))
 
         # Commit, unless an accepted token ends the run before the last
         began = time.perf_counter()
-        tokens = [*facts.drafts[: facts.accepted], facts.final]
-        added = seq.commit(tokens)
-        tokens = tokens[: len(added)]
+        added = seq.commit(facts.tokens)
+        tokens = facts.tokens[: len(added)]
         judge.commit(tokens)
-        target.cut(len(seq) - 1)
+        target.keep([start + i for i in facts.path[: len(tokens) - 1]], start)
         drafter.cut(len(seq) - 1)
         check(seq.tokens)
-        tested = min(facts.accepted + 1, len(drafts), len(tokens))
-        length.learn(min(facts.accepted, len(tokens)), tested, len(drafts))
+        tested = facts.tested_for(len(tokens))
+        length.learn(min(len(facts.path), len(tokens)), len(tested), len(drafts))
         seconds = Timings(sum(watch.between(*s) for s in spans), watch.between(begin, verified), facts.judge_seconds,
                           facts.record_seconds, time.perf_counter() - began)
         yield from log.judged(facts, start, tested)
-        yield from log.committed(facts, start, added, tokens, tested, seconds, target.length, drafter.slots)
+        yield from log.committed(facts, start, added, tokens, len(tested), seconds, target.length, drafter.slots)
 
     yield log.finished(seq.ended, seq.text)

@@ -40,7 +40,7 @@ def measure(model: Any, width: int, *, pad_to: int = 1, cancelled: Callable[[], 
     nearly_full = (slots - max(width, pad_to) for slots in (FIRST_BUCKET, 2 * FIRST_BUCKET))
     prefixes = sorted({max(1, min(prefix, context - width)) for prefix in (SHORT, *nearly_full)})
     found: list[tuple[int, float]] = []
-    small = model.dtype != torch.float32 and sum(p.numel() for p in model.parameters()) < SMALL
+    small = small_in_half(model)
     tries = [(prefix, text) for text in range(MANY if small else 1) for prefix in (prefixes[-2:] if text else prefixes)]
     long = []
     for prefix, text in tries:
@@ -58,7 +58,12 @@ def measure(model: Any, width: int, *, pad_to: int = 1, cancelled: Callable[[], 
                      one_size=_resized(model, context, pad_to))
 
 
-def _tokens(runner: Runner, count: int, text: int = 0) -> list[int]:
+def small_in_half(model: Any) -> bool:
+    """Must it be tried on many texts (:data:`SMALL`)?"""
+    return bool(model.dtype != torch.float32 and sum(p.numel() for p in model.parameters()) < SMALL)
+
+
+def tokens_for(runner: Runner, count: int, text: int = 0) -> list[int]:
     """No pattern in them: behind a text that repeats itself other sums agree more often."""
     chance = random.Random(text)
     return [chance.randrange(runner.vocabulary) for _ in range(count)]
@@ -69,7 +74,7 @@ def _compare(model: Any, prefix: int, width: int, widths: Iterable[int], pad_to:
     """The widest forward up to which all rows equal single steps, and the largest difference of a logit beyond."""
     runner = Runner(model, pad_to=pad_to)
     runner.cache.reserve(prefix + max(width, pad_to) + pad_to)
-    tokens = _tokens(runner, prefix + width, text)
+    tokens = tokens_for(runner, prefix + width, text)
     runner.prefill(tokens[:prefix])
     steps = torch.cat([runner.forward([token]) for token in tokens[prefix:]])
     limit, worst = width, 0.0
@@ -93,7 +98,7 @@ def _resized(model: Any, context: int, pad_to: int) -> bool:
         found = []
         for slots in (FIRST_BUCKET, 2 * FIRST_BUCKET):
             runner = Runner(model, pad_to=pad_to, slots=slots)
-            tokens = _tokens(runner, fill + width, text)
+            tokens = tokens_for(runner, fill + width, text)
             runner.prefill(tokens[:fill])
             found.append(runner.forward(tokens[fill:]))
         if not torch.equal(*found):

@@ -22,12 +22,13 @@ from engine.invariance import exactness
 from engine.length import length
 from engine.records import Committed, Exactness, Prefilled, Record, RunStarted, Totals
 from engine.rollback import bucket
-from engine.rounds import Judge
 from engine.runner import Runner
 from engine.scribe import Scribe
 from engine.settings import MAX_GAMMA, RunSettings
 from engine.step_cost import step_cost
 from engine.transcript import Transcript
+from engine.tree_invariance import with_trees
+from engine.tree_rounds import TreeJudge
 
 if TYPE_CHECKING:
     from engine.models import Model
@@ -88,18 +89,19 @@ def _lane(target: Model, prompt: Sequence[int], plan: LanePlan, check: Exactness
 
     def records() -> Iterator[Record]:
         gamma = drafters.draft_length(settings)
-        runner = Runner(target.hf, pad_to=check.width_checked if check.padded else 1, slots=slots)
+        runner = Runner(target.hf, pad_to=check.width_checked if check.padded else 1, slots=slots,
+                        gather=settings.drafter.gather)
         drafter = drafters.make(settings, target, runner, models)
         adaptive = settings.drafter.adaptive
         cost = step_cost(target, prompt, settings, models, pad_to=runner.pad_to) if adaptive else 0.0
         yield from log.words(prompt)
         yield RunStarted(
             run=run, lane=plan.lane, title=settings.drafter.label, about=drafter.about, gamma=gamma, settings=settings,
-            target=target.info, exactness=check, prompt=tuple(prompt),
+            target=target.info, exactness=with_trees(target.hf, check, settings.drafter, gamma), prompt=tuple(prompt),
             prompt_text="".join(target.texts[i] for i in prompt), machine=machine(), version=__version__,
             started=local_time(), eos=tuple(sorted(target.eos)),
             slots=slots, step_cost=cost)
-        yield from decode(runner, drafter, seq, Judge(runner, settings, target.info.name), log, settings, gamma,
+        yield from decode(runner, drafter, seq, TreeJudge(runner, settings, target.info.name), log, settings, gamma,
                           by_record, length=length(adaptive, cost))
 
     yield from ended_in_words(records(), log, seq)

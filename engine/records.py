@@ -23,6 +23,7 @@ Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**40)]
 DraftIndex = Annotated[int, msgspec.Meta(ge=0, le=MAX_GAMMA)]
 """Bounds are checked where records come from outside: a trace may hold anything."""
+Parent = Annotated[int, msgspec.Meta(ge=-1, le=MAX_GAMMA)]
 Token = Annotated[int, msgspec.Meta(ge=-1, le=2**40)]
 UNKNOWN_TOKEN = -1
 """In a lane imported from a format that tells no ids."""
@@ -186,12 +187,16 @@ class Drafted(Record, frozen=True, tag=True, kw_only=True):
     seconds: Seconds
     source: str = ""
     """Where the guess came from, e.g. "3-gram at 17"."""
+    parent: Parent | None = None
+    """In a tree the index of the draft that it continues, −1: the newest committed token. None: the draft before it,
+    as in a chain. ``position`` tells its depth."""
 
 
 class Verified(Record, frozen=True, tag=True, kw_only=True):
     """One forward of the target over the newest token and the k drafts: k + 1 rows.
 
-    Row i was computed after drafts 0 … i−1 and is usable only if all of them were accepted.
+    Row 0 was computed after the newest token, row i + 1 after draft i and those before it (in a tree: its ancestors);
+    it is usable only if all of them were accepted. So draft i is judged by row i, in a tree by row ``parent`` + 1.
     """
 
     round: Count
@@ -208,7 +213,9 @@ class Verified(Record, frozen=True, tag=True, kw_only=True):
 
 
 class Judged(Record, frozen=True, tag=True, kw_only=True):
-    """One draft token was tested."""
+    """One draft token was tested. In a tree the children of a node are tested one after another, up to the one that is
+    accepted; then those of that one. ``p`` is then what earlier siblings' rejections left of it, renormalised, and
+    ``q`` the child's own."""
 
     round: Count
     index: DraftIndex
@@ -256,6 +263,8 @@ class Committed(Record, frozen=True, tag=True, kw_only=True):
     drafter_slots: Count
     p: tuple[float, ...] = ()
     """Per committed token: p(token) in its row."""
+    path: tuple[DraftIndex, ...] = ()
+    """In a tree the indices of the accepted drafts, from the root down; empty in a chain, whose first ones they are."""
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):

@@ -30,6 +30,7 @@ from engine.rounds import Judge
 from engine.runner import Runner
 from engine.settings import RunSettings
 from engine.transcript import Transcript
+from engine.tree_rounds import TreeJudge
 
 if TYPE_CHECKING:
     from engine.models import Model
@@ -91,7 +92,7 @@ def restore(target: Model, past: Past, settings: RunSettings, models: Mapping[st
         for one in (runner, getattr(drafter, "runner", None)):
             if isinstance(one, Runner):
                 one.remember()  # with a cache that isn't empty: ends the keeping of ids, which costs the rounds time
-    judge = Judge(runner, settings, target.info.name)
+    judge = TreeJudge(runner, settings, target.info.name)
     judge.commit(seq.tokens)
     return Restored(runner, drafter, judge, seq, check if checks.wanted() else lambda tokens: None, identical)
 

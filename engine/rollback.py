@@ -11,6 +11,8 @@ the start-up check (invariance.py) compares rows across such a growth.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -71,6 +73,12 @@ class SlotLayer(CacheLayerMixin):  # type: ignore[misc]  # transformers ships no
         self.lazy_initialization(key_states, value_states)
         self.update(key_states, value_states)
 
+    def move(self, slots: torch.Tensor, to: int) -> None:
+        """Copy the states in ``slots`` (n) into the slots from ``to`` on."""
+        for states in (self.keys, self.values):
+            assert states is not None
+            states[:, :, to : to + len(slots)] = states[:, :, slots]
+
     def crop(self, tokens_to_remove: int) -> None:
         """Forget the last ``-tokens_to_remove`` tokens (transformers counts them negatively)."""
         self.length += tokens_to_remove
@@ -118,6 +126,18 @@ class Slots(Cache):  # type: ignore[misc]
         self.length = to
         self.check()
         return forgotten
+
+    @torch.inference_mode()
+    def move(self, slots: Sequence[int], to: int) -> None:
+        """Copy the tokens in ``slots``, the accepted path of a tree, into the slots from ``to`` on.
+
+        Raises :class:`CacheError` unless ``slots`` rise from ``to`` on and are in use.
+        """
+        if any(a >= b for a, b in pairwise((to - 1, *slots, self.length))):
+            raise CacheError(f"Slots {list(slots)} of a cache of {self.length} tokens can't be moved to {to}.")
+        for layer in self.layers:
+            if layer.is_initialized:
+                layer.move(torch.tensor(slots, device=layer.device), to)
 
     @property
     def bytes(self) -> int:

@@ -18,6 +18,7 @@ from engine.records import Contrast
 from engine.runner import Runner, Stopwatch, as_ids, fetch
 from engine.sampling import Seen, Warper, best, runner_up
 from engine.settings import RunSettings
+from engine.tree import Tree
 from engine.verify import Verdict, judge_greedy, judge_sampled
 
 SampledRule = Callable[
@@ -46,13 +47,20 @@ class Facts:
     """What one round's judgement found, on the host. Lists have one entry a draft, or one a row (k + 1)."""
 
     drafts: list[int]
+    tree: Tree
+    path: tuple[int, ...]
+    """The accepted drafts' numbers; in a chain the first ones."""
+    tested: tuple[int, ...]
+    """The tested drafts' numbers, in the order of their tests."""
     p: list[float]
+    """Of each draft in its test (in a tree after earlier siblings' rejections); of an untested one as in its row."""
     q: list[float]
-    accepted: int
     final: int
-    final_p: float
     mass: float
+    committed_p: list[float]
+    """Of each accepted draft and the final token p in its row."""
     best: list[int]
+    """Each row's argmax."""
     rows: tuple[Contrast, ...]
     gaps: list[float]
     digests: list[int]
@@ -60,6 +68,24 @@ class Facts:
     final_draw: float | None
     judge_seconds: float
     record_seconds: float
+    drawn_as_tree: bool = False
+    """The drafts told their parents (they may form a chain nonetheless)."""
+
+    @property
+    def tokens(self) -> list[int]:
+        """The accepted drafts and the final token."""
+        return [*(self.drafts[i] for i in self.path), self.final]
+
+    @property
+    def judged_by(self) -> list[int]:
+        """Of each of :attr:`tokens` the row it was judged or drawn by."""
+        return [0, *(i + 1 for i in self.path)]
+
+    def tested_for(self, committed: int) -> tuple[int, ...]:
+        """The tests that led to the first ``committed`` of :attr:`tokens`, where the run ended there."""
+        if committed > len(self.path):
+            return self.tested
+        return self.tested[: self.tested.index(self.path[committed - 1]) + 1]
 
 
 class Judge:
@@ -84,7 +110,7 @@ class Judge:
     def read(self, draft: Draft) -> tuple[int, float]:
         """Token and q(token) of one draft, at the price of a synchronisation: for stepping token by token."""
         if isinstance(draft.token, int):
-            return draft.token, 1.0
+            return draft.token, 1.0 if draft.q is None else float(draft.q[draft.token])
         token, q = fetch(draft.token, draft.token.double() * 0 + 1 if draft.q is None else draft.q[draft.token])
         return int(token), float(q)
 
@@ -92,13 +118,14 @@ class Judge:
     def rows(self, logits: torch.Tensor, drafts: Sequence[Draft]) -> Rows:
         """``logits`` (k+1, V)."""
         tokens = as_ids([d.token for d in drafts], logits.device)
-        q = None if not drafts or drafts[0].q is None else torch.stack([_whole(d, len(logits[0])) for d in drafts])
+        q = None if not drafts or drafts[0].q is None else torch.stack([whole(d, len(logits[0])) for d in drafts])
         scores = self.warper.scores(logits, self.seen.rows(list(tokens)) if self.seen else None)
         return Rows(tokens, scores, self.warper.distribution(scores), q)
 
     @torch.inference_mode()
-    def __call__(self, logits: torch.Tensor, drafts: Sequence[Draft], draws: RoundDraws, watch: Stopwatch) -> Facts:
-        """Judge ``logits`` (k+1, V). Raises :class:`NumericsError` when a row is NaN or infinite."""
+    def __call__(self, logits: torch.Tensor, drafts: Sequence[Draft], tree: Tree, draws: RoundDraws, watch: Stopwatch
+                 ) -> Facts:
+        """Judge ``logits`` (k+1, V) of a chain. Raises :class:`NumericsError` when a row is NaN or infinite."""
         begin = watch.mark()
         k, device = len(drafts), logits.device
         tokens, scores, p, q = self.rows(logits, drafts)
@@ -123,27 +150,29 @@ class Judge:
         reduced_by = watch.mark()  # before the transfer: it has surely passed once that is done
         host = dict(zip(found, fetch(*found.values()), strict=True))
         began = time.perf_counter()
-        rows = contrasts(host, self._entropies(host, p)) if detail else ()
+        rows = contrasts(host, self.entropies(host, p)) if detail else ()
         host_seconds = time.perf_counter() - began
-        self._check(host["top"], host["mass"], draws.start)
+        self.check(host["top"], host["mass"], draws.start)
         accepted = int(host["accepted"])
+        p_draft = host["p_draft"].tolist()
         return Facts(
-            drafts=host["drafts"].tolist(), p=host["p_draft"].tolist(), q=host["q_draft"].tolist(), accepted=accepted,
-            final=int(host["final"]), final_p=float(host["p_final"]), mass=float(host["mass"]),
-            best=host["best"].tolist(),
-            rows=rows,
-            gaps=_gaps(host["top"], host["second"]) if detail else [],
+            drafts=host["drafts"].tolist(), tree=tree, path=tuple(range(accepted)),
+            tested=tuple(range(min(accepted + 1, k))), p=p_draft, q=host["q_draft"].tolist(),
+            final=int(host["final"]), mass=float(host["mass"]),
+            committed_p=[*p_draft[:accepted], float(host["p_final"])], best=host["best"].tolist(), rows=rows,
+            gaps=gaps(host["top"], host["second"]) if detail else [],
             digests=host["digests"].tolist() if detail else [],
             accept_draws=accept_draws, final_draw=None if greedy else draws.final(accepted),
             judge_seconds=watch.between(begin, reduced_at),
-            record_seconds=watch.between(reduced_at, reduced_by) + host_seconds)
+            record_seconds=watch.between(reduced_at, reduced_by) + host_seconds,
+            drawn_as_tree=bool(drafts) and drafts[0].parent is not None)
 
-    def _entropies(self, host: Mapping[str, NDArray[Any]], p: torch.Tensor) -> NDArray[Any]:
+    def entropies(self, host: Mapping[str, NDArray[Any]], p: torch.Tensor) -> NDArray[Any]:
         """(k+1,) nats."""
         found = softmax_entropy(host) if "mean_score" in host else host["p_entropy"]
         return found if np.isfinite(found).all() else entropy(p).cpu().numpy()
 
-    def _check(self, top: NDArray[Any], mass: NDArray[Any], start: int) -> None:
+    def check(self, top: NDArray[Any], mass: NDArray[Any], start: int) -> None:
         bad = np.flatnonzero(~np.isfinite(top))
         if len(bad) or not np.isfinite(mass):
             position = start + int(bad[0] if len(bad) else 0)
@@ -152,7 +181,7 @@ class Judge:
                 f"{str(self.target.dtype).removeprefix('torch.')}; try float32, or check the model's weights.")
 
 
-def _whole(draft: Draft, size: int) -> torch.Tensor:
+def whole(draft: Draft, size: int) -> torch.Tensor:
     """q over the target's vocabulary."""
     assert draft.q is not None
     return torch.nn.functional.pad(draft.q, (0, size - draft.q.shape[0]))
@@ -162,6 +191,6 @@ def _floats(values: Sequence[float | None], device: torch.device) -> torch.Tenso
     return torch.tensor(values, dtype=torch.float64, device=device)
 
 
-def _gaps(first: NDArray[Any], second: NDArray[Any]) -> list[float]:
+def gaps(first: NDArray[Any], second: NDArray[Any]) -> list[float]:
     """Differences of the two largest logits, finite even where only one token is possible."""
     return np.minimum(first.astype(np.float64) - second, np.finfo(np.float32).max).tolist()  # type: ignore[no-any-return]

@@ -18,9 +18,11 @@ from typing import Any
 import torch
 from numpy.typing import NDArray
 
+from engine.attention import Paths
 from engine.errors import CacheError
 from engine.features import Features
 from engine.rollback import Slots
+from engine.tree import ROOT, Tree
 
 PREFILL_CHUNK = 512
 """Prompt tokens per prefill forward: the same split on every lane, since another split rounds differently."""
@@ -92,10 +94,12 @@ class Runner:
     """Forwards of one causal language model over one growing and shrinking sequence.
 
     ``pad_to`` > 1 computes every forward at that width, with pads behind the real tokens that nothing ever reads.
-    ``slots``: the size that the cache has from the start.
+    ``slots``: the size that the cache has from the start. ``gather``: a tree's paths are put into the cache's order
+    for attention, at a price (see attention.py); a model with an attention of its own takes them as they lie.
     """
 
-    def __init__(self, model: Any, *, pad_to: int = 1, slots: int = 0) -> None:
+    def __init__(self, model: Any, *, pad_to: int = 1, slots: int = 0, gather: bool = False) -> None:
+        self.gather = gather
         self.model = model
         self.config = model.config
         self.pad_to = pad_to
@@ -157,18 +161,34 @@ class Runner:
             self._forward(self._ids(tokens[start : start + PREFILL_CHUNK]), rows=1)
 
     @torch.inference_mode()
-    def forward(self, tokens: Sequence[int | torch.Tensor], *, rows: int = 0) -> torch.Tensor:
+    def forward(self, tokens: Sequence[int | torch.Tensor], *, rows: int = 0, tree: Tree | None = None
+                ) -> torch.Tensor:
         """Logits (rows, V) of the last ``rows`` of ``tokens`` (0: all), in the model's dtype, on its device.
 
-        Tokens are ints or 0-d integer tensors already on a device (a draft that was never read back).
+        Tokens are ints or 0-d integer tensors already on a device (a draft that was never read back). ``tree``: they
+        are the newest token and the drafts of this tree, each of which sees its own ancestors only; what is left of
+        them is settled by :meth:`keep`. Without one each sees all before it.
         """
         real = len(tokens)
         ids = self._ids(list(tokens) + [0] * max(0, self.pad_to - real))
-        logits = self._forward(ids, rows=0 if self.pad_to > 1 else rows, real=real)
+        logits = self._forward(ids, rows=0 if self.pad_to > 1 else rows, real=real,
+                               tree=None if tree is None or tree.is_chain else tree)
         if self.pad_to > real:
             self._cut(self.length - (self.pad_to - real))
         first = real - rows if rows else 0
         return logits[first:real] if self.pad_to > 1 else logits
+
+    @torch.inference_mode()
+    def keep(self, slots: Sequence[int], to: int) -> None:
+        """Of the cached tokens behind the first ``to`` keep those in ``slots``, moved together, with their ids and
+        features; forget the rest. Raises :class:`CacheError` as :meth:`engine.rollback.Slots.move` does."""
+        if list(slots) != list(range(to, to + len(slots))):
+            self.cache.move(slots, to)
+            if self._ids_kept is not None:
+                self._ids_kept[to : to + len(slots)] = [self._ids_kept[slot] for slot in slots]
+            if self.features:
+                self.features.move(slots, to)
+        self.cut(to + len(slots))
 
     def cut(self, to: int) -> int:
         """Forget all cached tokens behind the first ``to``; returns how many."""
@@ -190,37 +210,61 @@ class Runner:
                                  "own runner.")
         return as_ids(tokens, self.device)[None]
 
-    def _forward(self, ids: torch.Tensor, *, rows: int, real: int | None = None) -> torch.Tensor:
+    def _forward(self, ids: torch.Tensor, *, rows: int, real: int | None = None, tree: Tree | None = None
+                 ) -> torch.Tensor:
         """``real``: how many of ``ids`` are no pads; pads repeat the last real position, which always exists."""
         start, width = self.length, ids.shape[1]
         self.cache.reserve(start + width)
-        positions = torch.arange(start, start + width, device=self.device).clamp(max=start + (real or width) - 1)
+        last = (real or width) - 1
+        places = torch.arange(width, device=self.device).clamp(max=last)
+        if tree is not None:
+            places = torch.tensor([0, *(depth + 1 for depth in tree.depths)], device=self.device)[places]
         with self.features.read(start) if self.features else nullcontext():
-            logits = self._call(ids, positions, rows)
+            logits = self._call(ids, start + places, rows, *([tree] if tree else []))
         self.cache.filled(width)
         self.forwards += 1
         if self._ids_kept is not None:
             self._ids_kept += ids[0].tolist()
         return logits
 
-    def _call(self, ids: torch.Tensor, positions: torch.Tensor, rows: int) -> torch.Tensor:
+    def _call(self, ids: torch.Tensor, positions: torch.Tensor, rows: int, tree: Tree | None = None) -> torch.Tensor:
         extra: dict[str, Any] = {"logits_to_keep": rows} if self._takes_rows else {}
-        out = self.model(input_ids=ids, position_ids=positions[None], attention_mask=self._masks(positions),
+        masks = self._masks(positions) if tree is None else self._tree_masks(positions, tree)
+        out = self.model(input_ids=ids, position_ids=positions[None],
+                         attention_mask=masks if len(masks) > 1 else next(iter(masks.values())),
                          cache=self.cache, use_cache=True, **extra)
         logits: torch.Tensor = out.logits[0]
         return logits if self._takes_rows or not rows else logits[-rows:]
 
-    def _masks(self, positions: torch.Tensor) -> Any:
-        """Additive masks (1, 1, W, slots): row i sees slot j when j ≤ i, and i − j < window where there is one.
+    def _masks(self, positions: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Additive masks (1, 1, W, slots), one a layer type: row i sees slot j when j ≤ i, and i − j < window where
+        there is one."""
+        behind = positions[:, None] - torch.arange(self.cache.capacity, device=self.device)
+        return {kind: self._additive((behind >= 0) & (behind < window)) for kind, window in self._windows.items()}
 
-        One tensor, or one a layer type for models that mix them.
-        """
-        slots = torch.arange(self.cache.capacity, device=self.device)
-        behind = positions[:, None] - slots[None, :]
-        low = torch.finfo(self.dtype).min
-        masks = {kind: torch.where((behind >= 0) & (behind < window), 0.0, low).to(self.dtype)[None, None]
-                 for kind, window in self._windows.items()}
-        return masks if len(masks) > 1 else next(iter(masks.values()))
+    def _tree_masks(self, positions: torch.Tensor, tree: Tree) -> dict[str, torch.Tensor]:
+        """The same for a tree behind the cached tokens: a row sees those, its ancestors and itself; windows go by
+        positions, not by slots."""
+        start, width = self.length, len(positions)
+        own = torch.zeros(width, width, dtype=torch.bool)
+        for node in range(ROOT, len(tree)):
+            own[node + 1, [0, *(above + 1 for above in tree.path(node))]] = True
+        own[len(tree) + 1 :] = own[len(tree)]  # pads
+        sees = torch.zeros(width, self.cache.capacity, dtype=torch.bool, device=self.device)
+        sees[:, :start] = True
+        sees[:, start : start + width] = own.to(self.device)
+        places = torch.arange(self.cache.capacity, device=self.device)
+        places[start : start + width] = positions
+        behind = positions[:, None] - places
+        masks = {kind: self._additive(sees & (behind < window)) for kind, window in self._windows.items()}
+        if self.gather:
+            longest = max(self.pad_to, 2 + max(tree.depths))
+            for kind, chain in self._masks(torch.arange(start, start + longest, device=self.device)).items():
+                setattr(masks[kind], "paths", Paths.of(tree, start, width, chain))  # noqa: B010 (mypy)
+        return masks
+
+    def _additive(self, sees: torch.Tensor) -> torch.Tensor:
+        return torch.where(sees, 0.0, torch.finfo(self.dtype).min).to(self.dtype)[None, None]
 
 
 def text_config(model: Any) -> Any:

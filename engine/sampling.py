@@ -12,6 +12,7 @@ from functools import lru_cache
 import torch
 
 from engine.settings import Sampling
+from engine.tree import Tree
 
 HEAD = 64
 """A distribution's most probable tokens, which come first in its inverse CDF and are kept in records."""
@@ -179,4 +180,11 @@ class Seen:
         rows = self.mask.expand(len(drafts) + 1, -1).clone()
         for index, token in enumerate(drafts):
             rows[index + 1 :].index_fill_(1, token.reshape(1).to(rows.device), True)
+        return rows
+
+    def tree_rows(self, drafts: list[int], tree: Tree) -> torch.Tensor:
+        """(len(drafts) + 1, V): the prefix, then the prefix with each draft and its ancestors."""
+        rows = self.mask.expand(len(drafts) + 1, -1).clone()
+        for node in range(len(drafts)):
+            rows[node + 1, [drafts[above] for above in tree.path(node)]] = True
         return rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,37 +56,40 @@ class Scribe:
         return self._kept(Prefilled(run=self.run, lane=self.lane, tokens=tokens, target_seconds=target_seconds,
                                     drafter_seconds=drafter_seconds))
 
-    def drafted(self, index: int, start: int, draft: Draft, token: int, q: float, seconds: float) -> Iterator[Record]:
+    def drafted(self, index: int, position: int, draft: Draft, token: int, q: float, seconds: float
+                ) -> Iterator[Record]:
         yield from self.words([token])
-        yield Drafted(run=self.run, lane=self.lane, round=self.round, index=index, position=start + index,
-                      token=token, text=self.texts[token], q=q, draw=draft.draw, seconds=seconds, source=draft.source)
+        yield Drafted(run=self.run, lane=self.lane, round=self.round, index=index, position=position, token=token,
+                      text=self.texts[token], q=q, draw=draft.draw, seconds=seconds, source=draft.source,
+                      parent=draft.parent)
 
     def verified(self, facts: Facts, width: int, seconds: float) -> Iterator[Record]:
         yield from self.row_words(facts.rows)
         yield Verified(run=self.run, lane=self.lane, round=self.round, k=len(facts.drafts), width=width,
                        seconds=seconds, rows=facts.rows, gaps=tuple(facts.gaps), digests=tuple(facts.digests))
 
-    def judged(self, facts: Facts, start: int, tested: int) -> Iterator[Record]:
-        for i in range(tested):
-            yield Judged(run=self.run, lane=self.lane, round=self.round, index=i, position=start + i,
-                         token=facts.drafts[i], text=self.texts[facts.drafts[i]], accepted=i < facts.accepted,
-                         p=facts.p[i], q=facts.q[i], draw=facts.accept_draws[i], best=facts.best[i])
+    def judged(self, facts: Facts, start: int, tested: Sequence[int]) -> Iterator[Record]:
+        for i in tested:
+            yield Judged(run=self.run, lane=self.lane, round=self.round, index=i, position=start + facts.tree.depths[i],
+                         token=facts.drafts[i], text=self.texts[facts.drafts[i]], accepted=i in facts.path,
+                         p=facts.p[i], q=facts.q[i], draw=facts.accept_draws[i],
+                         best=facts.best[facts.tree.parents[i] + 1])
 
     def committed(self, facts: Facts, start: int, added: Sequence[str], tokens: Sequence[int], tested: int,
                   seconds: Timings, target_slots: int, drafter_slots: int) -> Iterator[Record]:
         """The round's end; ``added`` and ``tokens`` are what was really committed, an early end already cut."""
-        k, count = len(facts.drafts), len(tokens)
-        final = final_kind(k, facts.accepted, count)
+        count, by = len(tokens), facts.judged_by[: len(tokens)]
+        final = final_kind(facts, count)
         sampled = self.sampled and final != "none"
         yield from self.words(tokens)
         yield self._kept(Committed(
             run=self.run, lane=self.lane, round=self.round, position=start, tokens=tuple(tokens), texts=tuple(added),
-            accepted=min(facts.accepted, count), tested=tested, drafted=k, final=final,
+            accepted=min(len(facts.path), count), tested=tested, drafted=len(facts.drafts), final=final,
             final_draw=facts.final_draw if sampled else None,
             residual_mass=facts.mass if sampled and final == "correction" else None,
-            residual_empty=sampled and facts.mass <= 0, gaps=tuple(facts.gaps[:count]),
-            digests=tuple(facts.digests[:count]), seconds=seconds, target_slots=target_slots,
-            drafter_slots=drafter_slots, p=tuple([*facts.p[: facts.accepted], facts.final_p][:count])))
+            residual_empty=sampled and facts.mass <= 0, gaps=_at(facts.gaps, by), digests=_at(facts.digests, by),
+            seconds=seconds, target_slots=target_slots, drafter_slots=drafter_slots,
+            p=tuple(facts.committed_p[:count]), path=facts.path[:count] if facts.drawn_as_tree else ()))
         self.round += 1
 
     def finished(self, reason: StopReason, text: str, message: str = "", details: str = "") -> Record:
@@ -97,10 +101,14 @@ class Scribe:
         return record
 
 
-def final_kind(drafted: int, accepted: int, committed: int) -> FinalKind:
+def final_kind(facts: Facts, committed: int) -> FinalKind:
     """What the round's last committed token is."""
-    if committed <= accepted:
+    if committed <= len(facts.path):
         return "none"
-    if drafted == 0:
+    if not facts.drafts:
         return "plain"
-    return "bonus" if accepted == drafted else "correction"
+    return "correction" if len(facts.tested) > len(facts.path) and facts.tested[-1] not in facts.path else "bonus"
+
+
+def _at(values: Sequence[Any], places: Sequence[int]) -> tuple[Any, ...]:
+    return tuple(values[i] for i in places) if values else ()

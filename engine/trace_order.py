@@ -8,13 +8,15 @@ with Vocabulary anywhere before RunFinished, even before RunStarted. Lanes inter
 anywhere (a person stopped it, the process died), and RunFinished may come anywhere: a lane that failed before it began
 has nothing else. Within a round, which is numbered from 0 without gaps,
 
-    positions    count on from prompt + output without gaps
+    positions    count on from prompt + output without gaps, in a tree from depth to depth
+    parent       of every draft or of none; in a tree it comes before the draft
     k            is the number of drafts shown; Verified has k + 1 rows, gaps and digests, or none of a kind
-    Judged       tests the drafts in order, up to and including the first rejection
+    Judged       tests the drafts in order, up to and including the first rejection; in a tree the children of a node
+                 in order, up to and including the first that is accepted, then the children of that one
     Committed    tested, accepted and drafted are what was shown; its tokens are the accepted drafts and one more
-                 (a plain token when nothing was drafted, a bonus when all drafts passed, a correction after a
+                 (a plain token when nothing was drafted, a bonus when nothing was left to test, a correction after a
                  rejection), or no more, when an accepted draft ended the run; texts, and gaps, digests and p where
-                 they are there, have one entry a token
+                 they are there, have one entry a token; path is that of the accepted drafts in a tree, else empty
     slots        don't exceed the tokens there are
 
 and RunFinished's counts are those of the rounds. A lane imported from another program (RunStarted.unknown isn't empty)
@@ -25,6 +27,7 @@ been shown.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from engine.records import (
     Committed,
@@ -40,6 +43,7 @@ from engine.records import (
 )
 from engine.settings import MAX_GAMMA
 from engine.trace_values import ImpossibleError, check_values, require
+from engine.tree import ROOT, Tree
 
 MOST_LANES = 1024
 
@@ -74,6 +78,26 @@ class _Round:
     @property
     def rejected(self) -> bool:
         return bool(self.judged) and not self.judged[-1].accepted
+
+    @property
+    def as_tree(self) -> bool:
+        return bool(self.drafted) and self.drafted[0].parent is not None
+
+    @cached_property
+    def tree(self) -> Tree:
+        """Of all drafts: asked for once they are all there."""
+        return Tree.of([draft.parent for draft in self.drafted])
+
+    @property
+    def path(self) -> tuple[int, ...]:
+        return tuple(judged.index for judged in self.judged if judged.accepted)
+
+    @property
+    def untested(self) -> tuple[int, ...]:
+        """Which drafts may be tested next, the first of them first; a chain's are children of one another."""
+        path, tested = self.path, {judged.index for judged in self.judged}
+        siblings = self.tree.children(path[-1] if path else ROOT)
+        return tuple(child for child in siblings if child not in tested)
 
 
 class LaneOrder:
@@ -134,7 +158,15 @@ class LaneOrder:
         require(self._round.verified is None and not self._round.judged, "a draft after its round was verified")
         require(record.index == made, f"it is draft {record.index}, but draft {made} is next")
         require(made < MAX_GAMMA, f"more than {MAX_GAMMA} drafts in one round")
-        self._place(record.position, self._length + made)
+        depth = made
+        if record.parent is not None:
+            require(not made or self._round.as_tree, "a draft of a tree behind those of a chain")
+            require(-1 <= record.parent < made, f"it continues draft {record.parent}, which doesn't come before it")
+            parent = self._round.drafted[record.parent] if record.parent >= 0 else None
+            depth = parent.position - self._length + 1 if parent else 0
+        else:
+            require(not self._round.as_tree, "a draft of a chain among those of a tree")
+        self._place(record.position, self._length + depth)
         self._round.drafted.append(record)
 
     def _verify(self, record: Verified) -> None:
@@ -151,11 +183,12 @@ class LaneOrder:
     def _judge(self, record: Judged) -> None:
         now = self._round
         require(now.verified is not None or self._imported, "it comes before its round was verified")
-        require(record.index == len(now.judged), f"it tests draft {record.index}, but draft {len(now.judged)} is next")
         require(record.index < len(now.drafted), f"draft {record.index} was never made")
-        require(not now.rejected, "an earlier draft of its round was rejected")
+        require(bool(now.untested), "an earlier draft of its round was rejected" if now.rejected else
+                "no draft of its round is left to test")
+        require(record.index == now.untested[0], f"it tests draft {record.index}, but draft {now.untested[0]} is next")
         require(record.token == now.drafted[record.index].token, f"draft {record.index} was another token")
-        self._place(record.position, self._length + record.index)
+        self._place(record.position, self._length + now.tree.depths[record.index])
         now.judged.append(record)
 
     def _commit(self, record: Committed) -> None:
@@ -166,7 +199,10 @@ class LaneOrder:
         self._shown(record)
         require(count == record.accepted + (record.final != "none"),
                 f"{count} tokens of {record.accepted} accepted drafts and {int(record.final != 'none')} more")
-        drafts = tuple(draft.token for draft in now.drafted[: record.accepted])
+        require(record.path == (now.path if now.as_tree and (now.judged or not self._imported) else ()),
+                f"its path is {record.path}, but its round's tests accepted {now.path if now.as_tree else 'a chain'}")
+        accepted = record.path if now.as_tree else range(record.accepted)
+        drafts = tuple(now.drafted[index].token for index in accepted)
         require(record.tokens[: record.accepted] == drafts, "its accepted tokens aren't those that were drafted")
         require(len(record.texts) == count, f"{len(record.texts)} texts of {count} tokens")
         for name, have in (("gaps", len(record.gaps)), ("digests", len(record.digests)), ("p", len(record.p))):
@@ -210,9 +246,9 @@ def _fits(record: Committed, now: _Round) -> bool:
     """Can the round's last token be what it is said to be?"""
     match record.final:
         case "correction":
-            return now.rejected
+            return now.rejected and not now.untested
         case "bonus":
-            return not now.rejected and len(now.judged) == len(now.drafted)
+            return bool(now.drafted) and not now.rejected and not now.untested
         case "plain":
             return not now.drafted
         case "none":

@@ -32,6 +32,12 @@ class Tree:
     def chain(cls, count: int) -> Tree:
         return cls(range(ROOT, count - 1))
 
+    @classmethod
+    def of(cls, parents: Sequence[int | None]) -> Tree:
+        """``parents`` as drafts tell them (:attr:`engine.drafters.base.Draft.parent`): None continues the draft
+        before. Raises :class:`DraftError` as the constructor does."""
+        return cls([number - 1 if parent is None else parent for number, parent in enumerate(parents)])
+
     def __len__(self) -> int:
         return len(self.parents)
 
@@ -75,6 +81,11 @@ class Tree:
             found.append(node)
             node = self.parents[node]
         return tuple(reversed(found))
+
+    @cached_property
+    def leaves(self) -> tuple[int, ...]:
+        """What nothing continues: drafts, or the root when there are none."""
+        return tuple(node for node in range(ROOT, len(self)) if not self.children(node))
 
     def is_path(self, nodes: Sequence[int]) -> bool:
         """Does each of ``nodes`` continue the one before it, the first of them the root?"""

@@ -19,6 +19,7 @@ from engine.proof.wrong_rules import RULES, Rows, finish, left_over, ratios, red
 from engine.records import StopReason
 from engine.sampling import Warper
 from engine.settings import Sampling
+from engine.tree import Tree
 from engine.verify import Verdict, judge_sampled, leading
 
 
@@ -134,11 +135,11 @@ def _stale(rig: Rig) -> None:
 def _redundant(rig: Rig) -> None:
     forward = rig.target.forward
 
-    def twice(tokens: Sequence[int | torch.Tensor], *, rows: int = 0) -> torch.Tensor:
+    def twice(tokens: Sequence[int | torch.Tensor], *, rows: int = 0, tree: Tree | None = None) -> torch.Tensor:
         before = rig.target.length
-        forward(tokens, rows=rows)
+        forward(tokens, rows=rows, tree=tree)
         rig.target.cut(before)
-        return forward(tokens, rows=rows)
+        return forward(tokens, rows=rows, tree=tree)
 
     rig.target.forward = twice  # type: ignore[method-assign]
 
@@ -279,8 +280,8 @@ def _shifted(rig: Rig) -> None:
     """Positions of a forward over several tokens are one too high."""
     call = getattr(rig.target, "_call", None)
     if call is not None:
-        rig.target._call = lambda ids, positions, rows: call(  # type: ignore[method-assign]
-            ids, positions + 1 if ids.shape[1] > 1 else positions, rows)
+        rig.target._call = lambda ids, positions, rows, *tree: call(  # type: ignore[method-assign]
+            ids, positions + 1 if ids.shape[1] > 1 else positions, rows, *tree)
 
 
 class _TopPFirst(Warper):

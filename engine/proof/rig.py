@@ -20,13 +20,14 @@ from engine.length import length
 from engine.models import Model
 from engine.race import cache_size
 from engine.records import Record
-from engine.rounds import Judge
 from engine.runner import Runner, Stopwatch
 from engine.sampling import Warper
 from engine.scribe import Scribe
 from engine.settings import RunSettings
 from engine.text import Detokenizer
 from engine.transcript import Transcript
+from engine.tree import ROOT, Tree
+from engine.tree_rounds import TreeJudge
 
 STEP_COST = 0.3
 """Of a draft, for adaptive lengths: a number is as good as a measured one, and repeats."""
@@ -66,16 +67,22 @@ class TableRunner(Runner):
     def prefill(self, tokens: Sequence[int]) -> None:
         self.tokens += tokens
 
-    def forward(self, tokens: Sequence[int | torch.Tensor], *, rows: int = 0) -> torch.Tensor:
+    def forward(self, tokens: Sequence[int | torch.Tensor], *, rows: int = 0, tree: Tree | None = None
+                ) -> torch.Tensor:
         self.forwards += 1
+        tree, start = tree or Tree.chain(len(tokens) - 1), self.length
+        self.tokens += map(int, tokens)
         found = []
-        for token in tokens:
-            self.tokens.append(int(token))
-            key = tuple(self.tokens)
+        for node in range(ROOT, len(tree)):
+            key = tuple(self.tokens[i] for i in (*range(start + 1), *(start + 1 + above for above in tree.path(node))))
             if key not in self._rows:
                 self._rows[key] = self.logits(key)
             found.append(self._rows[key])
         return torch.stack(found[-rows:] if rows else found)
+
+    def keep(self, slots: Sequence[int], to: int) -> None:
+        self.tokens[to : to + len(slots)] = [self.tokens[slot] for slot in slots]
+        self.cut(to + len(slots))
 
     def cut(self, to: int) -> int:
         forgotten = max(0, len(self.tokens) - to)
@@ -89,7 +96,7 @@ class Rig:
 
     target: Runner
     drafter: Drafter
-    judge: Judge
+    judge: TreeJudge
     seq: Transcript
     settings: RunSettings
     gamma: int
@@ -106,11 +113,11 @@ def of_models(target: Model, prompt: Sequence[int], settings: RunSettings,
               models: Mapping[str, Model] | None = None) -> Rig:
     """A lane on real models, as a race makes it."""
     check = exactness(target.hf, drafters.most_drafts(settings) + 1)
-    runner = Runner(target.hf, slots=cache_size(target, prompt, check, [settings]))
+    runner = Runner(target.hf, slots=cache_size(target, prompt, check, [settings]), gather=settings.drafter.gather)
     seq = Transcript(prompt, settings, context=target.info.context, eos=target.eos,
                      detokenizer=target.detokenizer(prompt))
     drafter = drafters.make(settings, target, runner, models or {})
-    return Rig(runner, drafter, Judge(runner, settings, target.info.name), seq, settings,
+    return Rig(runner, drafter, TreeJudge(runner, settings, target.info.name), seq, settings,
                drafters.draft_length(settings), target.texts)
 
 
@@ -124,7 +131,7 @@ def of_tables(p: Logits, q: Logits | None, vocabulary: int, prompt: Sequence[int
             device=runner.device, stop_below=settings.drafter.stop_below)
     texts = [f"⟨{token}⟩" for token in range(vocabulary)]
     seq = Transcript(prompt, settings, context=1 << 30, eos=eos, detokenizer=_Spelled(texts))
-    return Rig(runner, drafter, Judge(runner, settings, "table"), seq, settings, gamma, texts)
+    return Rig(runner, drafter, TreeJudge(runner, settings, "table"), seq, settings, gamma, texts)
 
 
 class _Spelled(Detokenizer):

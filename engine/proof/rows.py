@@ -13,6 +13,7 @@ from engine.proof.trial import Found, Spoil, label, lane, start_up, tolerance, t
 from engine.rollback import FIRST_BUCKET
 from engine.runner import Runner
 from engine.settings import DrafterSettings
+from engine.tree import Tree
 
 BLOCK = 32
 """Rows at which the CPU kernel begins another block: where invariance has ended before."""
@@ -138,8 +139,8 @@ def _against_steps(subject: Subject, method: DrafterSettings, tokens: int, promp
     forward = rig.target.forward
     kept: list[tuple[list[int], list[int], torch.Tensor]] = []
 
-    def keeping(tokens: Sequence[int | torch.Tensor], *, rows: int = 0) -> torch.Tensor:
-        logits = forward(tokens, rows=rows)
+    def keeping(tokens: Sequence[int | torch.Tensor], *, rows: int = 0, tree: Tree | None = None) -> torch.Tensor:
+        logits = forward(tokens, rows=rows, tree=tree)
         kept.append((rig.seq.tokens[:-1], [int(token) for token in tokens], logits))
         return logits
 

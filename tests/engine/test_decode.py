@@ -471,9 +471,9 @@ def test_gaps_are_those_of_the_logits_even_where_one_token_is_left() -> None:
 def test_a_failed_lane_keeps_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
     forward, calls = Runner.forward, [0]
 
-    def failing(self: Runner, tokens, *, rows: int = 0):  # type: ignore[no-untyped-def]
+    def failing(self: Runner, tokens, **how):  # type: ignore[no-untyped-def]
         calls[0] += 1
-        return forward(self, tokens, rows=rows) * (float("nan") if calls[0] > 7 else 1)
+        return forward(self, tokens, **how) * (float("nan") if calls[0] > 7 else 1)
 
     run(target(), PROMPT, settings())
     monkeypatch.setattr(Runner, "forward", failing)

@@ -73,10 +73,10 @@ def cut_off_by(extra: int) -> Callable[[Rig], None]:
 def run_twice(rig: Rig) -> None:
     forward = rig.target.forward
 
-    def twice(tokens: Any, *, rows: int = 0) -> torch.Tensor:
-        forward(tokens, rows=rows)
+    def twice(tokens: Any, **how: Any) -> torch.Tensor:
+        forward(tokens, **how)
         rig.target.cut(rig.target.length - len(tokens))
-        return forward(tokens, rows=rows)
+        return forward(tokens, **how)
 
     rig.target.forward = twice  # type: ignore[method-assign]
 
