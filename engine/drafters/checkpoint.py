@@ -1,0 +1,109 @@
+"""Trained drafters on disk: a folder with ``config.json`` and ``model.safetensors``, made for one target.
+
+Those that ship with SpecScope are in assets/drafters/, one folder a method. A drafter trained for another target loads
+without an error and guesses nonsense, so the target's fingerprint is part of it and is checked.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from engine.errors import MismatchError, ModelError
+from engine.models import Model, hub
+from engine.models.progress import Reporter
+
+SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "drafters"
+CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "card.md"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One trained drafter, read."""
+
+    source: str
+    """What the person named, or "" for the one that ships."""
+    config: dict[str, Any]
+    tensors: dict[str, torch.Tensor]
+
+    @property
+    def foreign(self) -> bool:
+        """Written by another package."""
+        return "specscope_format" not in self.config
+
+    def check(self, method: str, target: Model) -> None:
+        """Raises :class:`MismatchError` unless it is one of ours, of this method and made for this target."""
+        name = self.source or f"The {method} drafter that ships with SpecScope"
+        if self.foreign:
+            raise ModelError(f"{name} is no drafter that SpecScope can read: its {CONFIG} is in another layout.")
+        if self.config["specscope_format"] != FORMAT:
+            raise ModelError(f"{name} was written by another version of SpecScope (format "
+                             f"{self.config['specscope_format']}, not {FORMAT}); train it again.")
+        if self.config["method"] != method:
+            raise MismatchError(f"{name} is a drafter of the method {self.config['method']}, not {method}.")
+        made = self.config["target"]
+        if made["fingerprint"] != target.info.fingerprint:
+            raise MismatchError(
+                f"{name} was trained for {made['name']}, but the target is {target.info.name} with other weights, and "
+                f"it would only guess nonsense; train one: python main.py train {method} --target "
+                f"{target.info.source or target.info.name}", details=f"made for the fingerprint {made['fingerprint']}, "
+                f"the target's is {target.info.fingerprint}")
+
+
+def load(method: str, target: Model, source: str) -> Checkpoint:
+    """The checkpoint in a folder or hub id ``source``; "": the one that ships. Raises :class:`ModelError` when it
+    can't be found or read; whether it fits the target is another question."""
+    folder = _folder(method, target, source)
+    named = source or f"the {method} drafter that ships with SpecScope"
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        if not isinstance(config, dict):
+            raise ValueError("not an object")
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{named} can't be read: its {CONFIG} is missing or broken.", details=str(error)) from error
+    files = sorted(folder.glob("*.safetensors"))
+    if not files:
+        found = ", ".join(sorted(path.name for path in folder.iterdir())[:6]) or "nothing"
+        raise ModelError(f"{named} has no .safetensors file (there is {found}); SpecScope reads no other format, since "
+                         "pickled weights can run code.")
+    try:
+        tensors = {name: tensor for file in files for name, tensor in load_file(file).items()}
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"{named} can't be read: its weights are damaged.", details=str(error)) from error
+    return Checkpoint(source, config, tensors)
+
+
+def _folder(method: str, target: Model, source: str) -> Path:
+    if not source:
+        if not (SHIPPED / method / CONFIG).exists():
+            raise ModelError(f"No {method} drafter ships with SpecScope for {target.info.name}; train one: python "
+                             f"main.py train {method} --target {target.info.source or target.info.name}")
+        return SHIPPED / method
+    if Path(source).expanduser().is_dir():
+        return Path(source).expanduser()
+    if "/" in source and len(Path(source).parts) == 2 and not source.startswith((".", "/", "~")):
+        return hub.download(source, revision=None, code=False, report=Reporter(), examine=lambda _: None)
+    raise ModelError(f"{source} is neither a folder nor a hub id, so no {method} drafter can be loaded from it.")
+
+
+def fill(module: torch.nn.Module, tensors: dict[str, torch.Tensor], name: str) -> None:
+    """Put ``tensors`` into a module's parameters and buffers of the same names, in the module's dtype. Raises
+    :class:`ModelError` naming what is missing, unknown or of another shape."""
+    own = module.state_dict()
+    missing, unknown = sorted(set(own) - set(tensors)), sorted(set(tensors) - set(own))
+    if missing or unknown:
+        what = f"{missing[0]} is missing" if missing else f"{unknown[0]} is not known"
+        raise ModelError(f"{name} doesn't have the weights that its config.json announces: {what}.",
+                         details=f"missing: {missing}\nunknown: {unknown}")
+    for key, tensor in tensors.items():
+        if own[key].shape != tensor.shape:
+            raise ModelError(f"{name} doesn't have the weights that its config.json announces: {key} has the shape "
+                             f"{tuple(tensor.shape)} where {tuple(own[key].shape)} belongs.")
+    module.load_state_dict(tensors)
