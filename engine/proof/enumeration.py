@@ -26,6 +26,7 @@ from engine.proof.rig import Rig
 from engine.proof.tables import Case, looked_up
 from engine.records import Committed, Drafted, RunFinished
 from engine.sampling import most_probable
+from engine.tree import ROOT, Tree
 
 TOLERANCE = 1e-12
 """Float64 sums of some hundred interval lengths, each known to about 1e-16."""
@@ -39,7 +40,8 @@ SPOT_CHECKS = 40
 Tokens = tuple[int, ...]
 Way = tuple[Tokens, tuple[tuple[int, int], ...]]
 """What was committed and, where the draft length depends on it, how many were accepted and drafted in each round."""
-Key = tuple[Purpose, int]
+Key = tuple[Purpose, int, int]
+"""Purpose, depth, and number among the siblings of a tree's level."""
 Script = Mapping[Key, float]
 Box = Mapping[Key, tuple[float, float]]
 Spoil = Callable[[Rig], None]
@@ -50,6 +52,9 @@ class Outcome:
     """All that one round decided."""
 
     drafts: Tokens
+    parents: tuple[int | None, ...]
+    path: Tokens
+    """Of a tree: its accepted drafts."""
     accepted: int
     tokens: Tokens
     ended: bool
@@ -64,15 +69,15 @@ class ScriptedDraws:
     script: Script
     asked: dict[Key, None] = field(default_factory=dict)
 
-    def _get(self, purpose: Purpose, index: int) -> float:
-        self.asked[purpose, index] = None
-        return self.script.get((purpose, index), 0.5)
+    def _get(self, purpose: Purpose, index: int, sibling: int = 0) -> float:
+        self.asked[purpose, index, sibling] = None
+        return self.script.get((purpose, index, sibling), 0.5)
 
-    def draft(self, index: int) -> float:
-        return self._get(Purpose.DRAFT, index)
+    def draft(self, index: int, sibling: int = 0) -> float:
+        return self._get(Purpose.DRAFT, index, sibling)
 
-    def accept(self, index: int) -> float:
-        return self._get(Purpose.ACCEPT, index)
+    def accept(self, index: int, sibling: int = 0) -> float:
+        return self._get(Purpose.ACCEPT, index, sibling)
 
     def final(self, index: int) -> float:
         return self._get(Purpose.FINAL, index)
@@ -158,7 +163,7 @@ class Rounds:
         outcome, asked = self._play(path, script)
         # In the order of use; of the final draws the one that is used comes last, so that the others are cut once.
         keys = sorted((key for key in asked if key not in script),
-                      key=lambda key: (key[0], key == (Purpose.FINAL, outcome.accepted), key[1]))
+                      key=lambda key: (key[0], key == (Purpose.FINAL, outcome.accepted, 0), key[1:]))
         if not keys:
             yield outcome, weight, script, box
             return
@@ -180,7 +185,9 @@ class Rounds:
 
     def _suspects(self, output: Tokens, outcome: Outcome, key: Key) -> list[float]:
         """Where a right rule changes its mind. Wrong ones cost bisections, no more."""
-        purpose, index = key
+        if self.case.tree:
+            return self._tree_suspects(output, outcome, key)
+        purpose, index, _ = key
         before = output + outcome.drafts[:index]
         p, q = self.target.p(before), self.target.q(before)
         if purpose is Purpose.DRAFT:
@@ -191,6 +198,29 @@ class Rounds:
         if purpose is Purpose.ACCEPT:
             return [] if q is None or drafted is None or not q[drafted] else [float(p[drafted] / q[drafted])]
         return _steps(p) if drafted is None or q is None else _steps((p - q).clamp_min(0))
+
+    def _tree_suspects(self, output: Tokens, outcome: Outcome, key: Key) -> list[float]:
+        """The same along the tree that was drafted: what is left of p and q between siblings, told once more here."""
+        purpose, depth, number = key
+        tree = Tree.of(outcome.parents)
+        node = next((i for i in range(len(tree)) if (tree.depths[i], tree.numbers[i]) == (depth, number)), None)
+        ended = outcome.path[-1] if outcome.path else ROOT
+        if node is None and purpose is not Purpose.FINAL:
+            return []
+        parent = ended if node is None or purpose is Purpose.FINAL else tree.parents[node]
+        before = output + tuple(outcome.drafts[i] for i in tree.path(parent))
+        p, q = self.target.p(before).double(), self.target.q(before)
+        assert q is not None
+        for child in tree.children(parent):
+            y = outcome.drafts[child]
+            own = q if self.case.tree == "sampled" else torch.nn.functional.one_hot(torch.tensor(y), len(p)).double()
+            if child == node and purpose is Purpose.DRAFT:
+                return _steps(own)
+            if child == node and purpose is Purpose.ACCEPT:
+                return [float(p[y] / own[y])] if own[y] else []
+            rest, q = (p - own).clamp_min(0), q.index_fill(0, torch.tensor(y), 0.0)
+            p, q = rest / rest.sum() if rest.sum() > 0 else p, q / q.sum() if q.sum() > 0 else q
+        return _steps(p)
 
     def _play(self, path: tuple[Script, ...], script: Script) -> tuple[Outcome, list[Key]]:
         """Run the rounds of ``path`` and one more; returns what that decided, and the draws it asked for."""
@@ -213,15 +243,17 @@ class Rounds:
         rig.draws_of = draws_of  # type: ignore[assignment]
         if self.spoil:
             self.spoil(rig)
-        drafts: list[int] = []
+        drafts: list[Drafted] = []
         for record in rig.run():
             if isinstance(record, Drafted):
-                drafts.append(record.token)
+                drafts.append(record)
             elif isinstance(record, RunFinished):
                 break
             elif isinstance(record, Committed):
                 if record.round + 1 == len(path):
-                    outcome = Outcome(tuple(drafts), record.accepted, tuple(record.tokens), rig.seq.ended is not None)
+                    outcome = Outcome(
+                        tuple(d.token for d in drafts), tuple(d.parent for d in drafts), record.path, record.accepted,
+                        tuple(record.tokens), rig.seq.ended is not None)
                     return outcome, list(draws[-1].asked)
                 drafts.clear()
         raise RuntimeError("The run ended earlier than the rounds that led here.")

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from engine.proof import draws_check, enumeration, identity, rows, subjects
-from engine.proof.mutants import MUTANTS, Mutant
+from engine.proof.mutants import MUTANTS as CHAIN_MUTANTS
+from engine.proof.mutants import Mutant
 from engine.proof.report import Cancelled, Check, never, timed
-from engine.proof.tables import FULLY_WARPED, ODD_P, ODD_Q, RARE_P, RARE_Q, WIDE, Case, wandering
+from engine.proof.tables import DRAWN_TREE, FULLY_WARPED, ODD_P, ODD_Q, RARE_P, RARE_Q, TOP_TREE, WIDE, Case, wandering
+from engine.proof.tree_mutants import TREE_MUTANTS
 from engine.proof.trial import Checks, Spoil
 from engine.settings import DrafterSettings, Sampling
 
@@ -21,6 +23,9 @@ WARPED = Case("warped", wandering(3, 3), wandering(4, 3),
 ODD = Case("zeros", ODD_P, ODD_Q, tokens=2)
 LATER = Case("later rounds", wandering(1, 3), wandering(2, 3), gamma=1, tokens=4)
 RARE = Case("rare tokens", RARE_P, RARE_Q, tokens=2)
+
+
+MUTANTS = (*CHAIN_MUTANTS, *TREE_MUTANTS)
 
 
 @dataclass(frozen=True)
@@ -40,13 +45,16 @@ def _enumeration(case: Case) -> Net:
                lambda spoil, cancelled: [enumeration.check(case, spoil, cancelled, coarse=spoil is not None)])
 
 
-def _lanes(name: str, checks: Checks, *, short: bool = False) -> Net:
-    return Net(name, lambda spoil, cancelled: checks(_subject(short), quick=True, cancelled=cancelled, spoil=spoil))
+CHAIN = (DrafterSettings(kind="model", model="twin"),)
 
 
-def _subject(short: bool) -> subjects.Subject:
+def _lanes(name: str, checks: Checks, *, short: bool = False, methods: tuple[DrafterSettings, ...] = CHAIN) -> Net:
     """Plain decoding and one draft model: one of a kind is enough here. ``short``: a few rounds are, too."""
-    return replace(subjects.tiny("llama"), chosen=(DrafterSettings(kind="model", model="twin"),), small=not short)
+    def thrown(spoil: Spoil | None, cancelled: Cancelled) -> Iterable[Check]:
+        subject = replace(subjects.tiny("llama"), chosen=methods, small=not short)
+        return checks(subject, quick=True, cancelled=cancelled, spoil=spoil)
+
+    return Net(name, thrown)
 
 
 NETS: tuple[Net, ...] = (
@@ -62,6 +70,12 @@ NETS: tuple[Net, ...] = (
     _enumeration(LATER),
     _enumeration(WARPED),
     _enumeration(replace(FULLY_WARPED, name="all warpers")),
+    _enumeration(TOP_TREE),
+    _enumeration(DRAWN_TREE),
+    Net("tree draws", lambda spoil, cancelled: [draws_check.check(spoil, cancelled, draws_check.TREE)]),
+    _lanes("tree rows", rows.verify_rows, methods=subjects.TREES),
+    _lanes("tree caches", identity.cache_contents, methods=subjects.TREES),
+    _lanes("tree greedy identity", identity.greedy_against_generate, methods=subjects.TREES),
     Net("enumeration wide",
         lambda spoil, cancelled: [enumeration.check_first_token(WIDE, spoil, cancelled, coarse=spoil is not None)]),
 )
@@ -73,6 +87,9 @@ AIMED = {
     "bonus-row-only": "enumeration warped", "penalty-without-drafts": "enumeration warped",
     "draws-by-position": "draws", "seed-ignored": "draws", "verified-twice": "counts",
     "positions-shifted": "verify rows", "p-not-warped": "greedy identity", "greedy-by-ratio": "greedy identity",
+    "tree-softmax-q": "enumeration tree, top", "tree-q-not-renormalised": "enumeration tree, drawn",
+    "tree-one-draw": "tree draws", "tree-pruned-after-drawn": "enumeration tree, drawn",
+    "tree-longest-path": "enumeration tree, drawn", "tree-mask-leaks": "tree rows",
     "q-before-warper": "same model", "q-not-warped": "same model",
 }
 """Which net was made for a wrong rule that most let pass: thrown first where one catch is enough. The

@@ -34,7 +34,7 @@ class Mutant:
     """Does it change the output's distribution (or length)? Else it only costs speed, and another check must see it."""
 
 
-class _Around:
+class Around:
     """A drafter with another's abilities."""
 
     def __init__(self, inner: Drafter) -> None:
@@ -58,7 +58,7 @@ class _Around:
         return getattr(self.inner, name)
 
 
-class _Reporting(_Around):
+class _Reporting(Around):
     """Drafts as the inner one does, but says ``said(q)`` or draws ``drawn(draft)``."""
 
     def __init__(self, inner: Drafter, change: Callable[[Draft], Draft]) -> None:
@@ -90,7 +90,7 @@ def _before_the_warper(rig: Rig) -> None:
     rig.drafter = _Reporting(rig.drafter, lambda d: _q(d, lambda q: torch.softmax(q.log() * temperature, -1)))
 
 
-class _Dropping(_Around):
+class _Dropping(Around):
     """Drops a draft, and stops, when it turns out to be an ``unlikely`` one for its q."""
 
     def __init__(self, inner: Drafter, unlikely: Callable[[torch.Tensor, int], bool]) -> None:
@@ -111,7 +111,7 @@ def _dropping(unlikely: Callable[[torch.Tensor, int], bool]) -> Callable[[Rig], 
     return spoil
 
 
-class _Peeking(_Around):
+class _Peeking(Around):
     """Drafts only as far as the draws that will judge the drafts are small."""
 
     def propose(self, tokens: Sequence[int], count: int, draws: RoundDraws) -> Iterator[Draft]:
@@ -123,7 +123,7 @@ def _peeking(rig: Rig) -> None:
     rig.drafter = _Peeking(rig.drafter)
 
 
-class _Forgetful(_Around):
+class _Forgetful(Around):
     def cut(self, length: int) -> None:
         """Rejected drafts stay in the cache."""
 
@@ -152,7 +152,7 @@ def _cut_off_by(extra: int) -> Callable[[Rig], None]:
     return spoil
 
 
-class _AroundDraws(RoundDraws):
+class AroundDraws(RoundDraws):
     """Another's draws, changed."""
 
     def __init__(self, inner: RoundDraws) -> None:
@@ -171,7 +171,7 @@ class _AroundDraws(RoundDraws):
         return self.inner.final(index)
 
 
-class _Constant(_AroundDraws):
+class _Constant(AroundDraws):
     def accept(self, index: int, sibling: int = 0) -> float:
         return 0.5
 
@@ -181,7 +181,7 @@ def _constant(rig: Rig) -> None:
     rig.draws_of = lambda seed, start: _Constant(draws_of(seed, start))
 
 
-class _ByPosition(_AroundDraws):
+class _ByPosition(AroundDraws):
     """Of a round that began at 0, whenever it really did."""
 
     def __init__(self, inner: RoundDraws, start: int) -> None:

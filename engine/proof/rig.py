@@ -18,6 +18,7 @@ from engine.drafters.plain import NoDrafter
 from engine.invariance import exactness
 from engine.length import length
 from engine.models import Model
+from engine.proof.tree_drafter import TreeDrafter
 from engine.race import cache_size
 from engine.records import Record
 from engine.runner import Runner, Stopwatch
@@ -111,12 +112,16 @@ class Rig:
 
 def of_models(target: Model, prompt: Sequence[int], settings: RunSettings,
               models: Mapping[str, Model] | None = None) -> Rig:
-    """A lane on real models, as a race makes it."""
+    """A lane on real models, as a race makes it; only a draft model's tree is the proof's own (tree_drafter.py)."""
     check = exactness(target.hf, drafters.most_drafts(settings) + 1)
     runner = Runner(target.hf, slots=cache_size(target, prompt, check, [settings]), gather=settings.drafter.gather)
     seq = Transcript(prompt, settings, context=target.info.context, eos=target.eos,
                      detokenizer=target.detokenizer(prompt))
-    drafter = drafters.make(settings, target, runner, models or {})
+    method = settings.drafter
+    if method.kind == "model" and method.tree:
+        drafter: Drafter = TreeDrafter(Runner((models or {})[method.model].hf), Warper(settings.sampling), method)
+    else:
+        drafter = drafters.make(settings, target, runner, models or {})
     return Rig(runner, drafter, TreeJudge(runner, settings, target.info.name), seq, settings,
                drafters.draft_length(settings), target.texts)
 
@@ -125,6 +130,8 @@ def of_tables(p: Logits, q: Logits | None, vocabulary: int, prompt: Sequence[int
               eos: Collection[int] = (), drafter: Drafter | None = None, dtype: torch.dtype = torch.float64) -> Rig:
     """A lane on tables: ``p`` is the target, and ``q`` the draft model, or else ``drafter`` proposes."""
     runner = TableRunner(p, vocabulary, dtype=dtype)
+    if q is not None and settings.drafter.tree:
+        drafter = TreeDrafter(TableRunner(q, vocabulary, dtype=dtype), Warper(settings.sampling), settings.drafter)
     if drafter is None:
         drafter = NoDrafter() if q is None else ModelDrafter(
             TableRunner(q, vocabulary, dtype=dtype), Warper(settings.sampling), vocabulary=vocabulary,

@@ -13,7 +13,7 @@ from engine.proof.trial import Found, Spoil, label, lane, start_up, tolerance, t
 from engine.rollback import FIRST_BUCKET
 from engine.runner import Runner
 from engine.settings import DrafterSettings
-from engine.tree import Tree
+from engine.tree import ROOT, Tree
 
 BLOCK = 32
 """Rows at which the CPU kernel begins another block: where invariance has ended before."""
@@ -137,11 +137,12 @@ def _against_steps(subject: Subject, method: DrafterSettings, tokens: int, promp
                    cancelled: Cancelled) -> Found:
     rig = lane(subject, method, tokens, spoil, prompt=prompt)
     forward = rig.target.forward
-    kept: list[tuple[list[int], list[int], torch.Tensor]] = []
+    kept: list[tuple[list[int], list[int], Tree, torch.Tensor]] = []
 
     def keeping(tokens: Sequence[int | torch.Tensor], *, rows: int = 0, tree: Tree | None = None) -> torch.Tensor:
         logits = forward(tokens, rows=rows, tree=tree)
-        kept.append((rig.seq.tokens[:-1], [int(token) for token in tokens], logits))
+        kept.append((rig.seq.tokens[:-1], [int(token) for token in tokens], tree or Tree.chain(len(tokens) - 1),
+                     logits))
         return logits
 
     rig.target.forward = keeping  # type: ignore[method-assign]
@@ -153,10 +154,10 @@ def _against_steps(subject: Subject, method: DrafterSettings, tokens: int, promp
         if len(faults) > 3:
             break
         while kept:
-            before, tokens_in, logits = kept.pop(0)
+            before, tokens_in, tree, logits = kept.pop(0)
             for token in before[fresh.length :]:
                 fresh.forward([token])
-            steps = torch.cat([fresh.forward([token]) for token in tokens_in])
+            steps = _stepped(fresh, tokens_in, tree)
             fresh.cut(len(before))
             off = (logits.double() - steps.double()).abs().amax(-1)
             bound = tolerance(verdict, dtype, float(steps.abs().max()))
@@ -165,3 +166,17 @@ def _against_steps(subject: Subject, method: DrafterSettings, tokens: int, promp
                        for row in torch.nonzero(~(off <= bound)).flatten().tolist()]
     return Found(count > 0 and not faults, f"off by up to {worst:.2g}" + (f" of {allowed:.2g}" if allowed else ""),
                  count, faults[:3])
+
+
+def _stepped(runner: Runner, tokens: Sequence[int], tree: Tree) -> torch.Tensor:
+    """(n + 1, V): the rows of the newest token and the drafts of a tree, each path token by token."""
+    before, rows = runner.length, [runner.forward([tokens[0]])]
+    at = ROOT
+    for node in range(len(tree)):
+        if tree.parents[node] == at:
+            rows.append(runner.forward([tokens[node + 1]]))
+        else:
+            runner.cut(before + 1)
+            rows.append([runner.forward([tokens[above + 1]]) for above in tree.path(node)][-1])
+        at = node
+    return torch.cat(rows)

@@ -15,7 +15,7 @@ import torch
 import transformers
 
 from engine import attention
-from engine.drafters import draft_length
+from engine.drafters import most_drafts
 from engine.drafters.layer_skip import default_skip, thinned
 from engine.errors import ModelError
 from engine.models import Model
@@ -35,6 +35,11 @@ WINDOW = 8
 TEXT = ("Here is a list of names: Ada, Grace, Alan, Edsger. Write the list again, sorted, and then once more, sorted "
         "the other way round. The list again: Ada, Grace, Alan, Edsger. Sorted: Ada, Alan,")
 """Repeats itself, so that prompt lookup finds something."""
+
+
+TREES = (DrafterSettings(kind="model", model="twin", gamma=3, tree="top", tree_top=3, tree_nodes=9, gather=True),
+         DrafterSettings(kind="model", model="twin", gamma=3, tree="sampled", tree_top=3, tree_nodes=9, stop_below=0.1))
+"""Of tiny models; see tree_drafter.py."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class Subject:
         except ModelError:
             pass
         found += (DrafterSettings(kind="model", model=name) for name in self.models)
+        found += TREES if self.small and "twin" in self.models else ()
         if self.small and self.models:
             found.append(DrafterSettings(kind="model", model=next(iter(self.models)), gamma=6, **DYNAMIC))
         return tuple(found)
@@ -67,7 +73,7 @@ class Subject:
     @property
     def width(self) -> int:
         """Of the widest forward that any method asks for."""
-        return max(draft_length(RunSettings(drafter=one)) for one in self.methods) + 1
+        return max(most_drafts(RunSettings(drafter=one)) for one in self.methods) + 1
 
     def stretched(self, tokens: int) -> tuple[int, ...]:
         """The prompt, repeated to this many tokens (or as many as leave room in the context)."""

@@ -35,6 +35,7 @@ def of_the_engine(*, quick: bool, cancelled: Cancelled = never) -> Iterator[Chec
             yield enumeration.check(case, cancelled=cancelled)
         yield enumeration.check_first_token(tables.WIDE, cancelled=cancelled)
         yield draws_check.check(cancelled=cancelled)
+        yield draws_check.check(cancelled=cancelled, case=draws_check.TREE)
         yield from sampling_checks.tiny_checks(quick, cancelled)
         yield from identity.on_tiny_models(quick=quick, cancelled=cancelled)
 

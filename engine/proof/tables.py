@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
+import msgspec
 import torch
 
 from engine.drafters.ngram import PromptLookup
@@ -50,6 +52,10 @@ class Case:
     prompt: tuple[int, ...] = (0,)
     stop_below: float = 0.0
     adaptive: bool = False
+    tree: Literal["", "top", "sampled"] = ""
+    """With ``gamma`` levels."""
+    top: int = 2
+    nodes: int = 3
 
     @property
     def vocabulary(self) -> int:
@@ -59,6 +65,7 @@ class Case:
         """A fresh lane in this world, in float64."""
         kind, model = ("model", "table") if self.q else ("ngram", "")
         drafter = DrafterSettings(kind=kind, model=model, stop_below=self.stop_below, adaptive=self.adaptive)
+        drafter = msgspec.structs.replace(drafter, tree=self.tree, tree_top=self.top, tree_nodes=self.nodes)
         settings = RunSettings(sampling=self.sampling, max_new_tokens=self.tokens, drafter=drafter, detail=False)
         return of_tables(
             looked_up(self.p), looked_up(self.q) if self.q else None, self.vocabulary, self.prompt, settings,
@@ -85,6 +92,11 @@ WIDE = Case("72 tokens, the tail behind the sorted head", wandering(15, 72),
 """Two tokens are drafted, any may be committed."""
 
 
+TOP_TREE = Case("tree, top", wandering(1, 3), wandering(2, 3), eos=2, tree="top", nodes=4)
+DRAWN_TREE = Case("tree, drawn", wandering(13, 5, sharp=2), wandering(14, 5, sharp=2), tokens=2, tree="sampled")
+"""Of five tokens more than one is left after a sibling's rejection, so that its draw and its q matter."""
+
+
 def cases(*, quick: bool) -> Iterable[Case]:
     """The worlds that a proof enumerates."""
     p, q = wandering(1, 3), wandering(2, 3)
@@ -102,6 +114,16 @@ def cases(*, quick: bool) -> Iterable[Case]:
                stop_below=0.45, adaptive=True, sampling=Sampling(temperature=0.7, top_p=0.9))
     yield Case("prompt lookup, adaptive length", p, (), prompt=(0, 1, 2, 0, 1), tokens=4, adaptive=True)
     yield Case("zeros, ties, one-hots, denormals", ODD_P, ODD_Q, gamma=2)
+    yield replace(TOP_TREE, name="tree of the most probable")
+    yield replace(DRAWN_TREE, name="drawn tree")
+    yield replace(DRAWN_TREE, name="drawn tree, with an end token", p=p, q=q, tokens=3, eos=2)
+    yield replace(DRAWN_TREE, name="drawn tree, three siblings", gamma=1, top=3)
+    yield replace(DRAWN_TREE, name="drawn tree, stops where unsure", p=p, q=q, tokens=3, eos=2, stop_below=0.45)
+    yield replace(TOP_TREE, name="tree of the most probable, stops where unsure", gamma=3, tokens=4, nodes=5,
+                  stop_below=0.45)
+    yield replace(DRAWN_TREE, name="drawn tree, zeros, ties, one-hots", p=ODD_P, q=ODD_Q)
+    yield replace(DRAWN_TREE, name="drawn tree, top-k, repetition penalty", p=wandering(5, 4), q=wandering(6, 4),
+                  sampling=Sampling(temperature=1.3, top_k=3, repetition_penalty=1.4))
     yield Case("temperature 0.7, top-p, min-p", wandering(3, 4), wandering(4, 4), gamma=1,
                sampling=Sampling(temperature=0.7, top_p=0.9, min_p=0.1))
     yield Case("top-k, repetition penalty", wandering(5, 4), wandering(6, 4), gamma=1,
@@ -114,3 +136,7 @@ def cases(*, quick: bool) -> Iterable[Case]:
     yield Case("repetition penalty, γ 2", wandering(5, 3), wandering(6, 3), gamma=2, tokens=4,
                sampling=Sampling(temperature=1.0, repetition_penalty=1.7))
     yield Case("plain decoding", p, q, gamma=0, tokens=5, eos=2)
+    yield replace(DRAWN_TREE, name="drawn tree, five drafts", p=p, q=q, nodes=5, tokens=4, eos=2)
+    yield replace(TOP_TREE, name="tree of the most probable, six drafts", gamma=3, nodes=6, tokens=5)
+    yield replace(DRAWN_TREE, name="drawn tree, four tokens", p=wandering(7, 4), q=wandering(8, 4), nodes=4, tokens=3,
+                  eos=3)

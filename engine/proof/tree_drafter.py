@@ -19,6 +19,8 @@ class TreeDrafter:
     """``runner``: of the draft model, whose vocabulary is the target's."""
 
     about = "a small model drafts a tree"
+    grow = staticmethod(propose_tree)
+    """A wrong rule puts another in its place."""
 
     def __init__(self, runner: Runner, warper: Warper, settings: DrafterSettings) -> None:
         self.runner = runner
@@ -37,7 +39,7 @@ class TreeDrafter:
         def rows(nodes: Sequence[Node]) -> torch.Tensor:
             return self._rows(tokens, nodes)
 
-        yield from propose_tree(rows([])[0], rows, self.settings, count, draws, greedy=self.warper.greedy)
+        yield from self.grow(rows([])[0], rows, self.settings, count, draws, greedy=self.warper.greedy)
 
     def cut(self, length: int) -> None:
         self.runner.cut(min(length, self.runner.length))

@@ -8,13 +8,14 @@ from typing import Protocol
 
 import torch
 
-from engine.drafters import draft_length
+from engine.drafters import draft_length, most_drafts
 from engine.invariance import exactness
 from engine.proof.report import Cancelled, Check, Group, timed
 from engine.proof.rig import Rig, of_models
 from engine.proof.subjects import Subject
 from engine.records import Committed, Exactness, Record
 from engine.settings import DrafterSettings, RunSettings, Sampling
+from engine.tree_invariance import with_trees
 
 Spoil = Callable[[Rig], None]
 """Exchanges one part of a lane, to see whether a check notices."""
@@ -97,8 +98,10 @@ class Output:
 
 
 def start_up(subject: Subject, method: DrafterSettings) -> Exactness:
-    """What the start-up check says of the widths this method's lane uses."""
-    return exactness(subject.target.hf, draft_length(RunSettings(drafter=method)) + 1)
+    """What the start-up check says of the widths, and trees, that this method's lane uses."""
+    settings = RunSettings(drafter=method)
+    return with_trees(subject.target.hf, exactness(subject.target.hf, most_drafts(settings) + 1), method,
+                      draft_length(settings))
 
 
 def tolerance(verdict: Exactness, dtype: torch.dtype, largest: float) -> float:

@@ -50,8 +50,8 @@ def test_half_precision_is_the_plain_lane_too() -> None:
 class Shifted(Runner):
     """Positions of a forward over several tokens are one too high."""
 
-    def _call(self, ids: torch.Tensor, positions: torch.Tensor, rows: int) -> torch.Tensor:
-        return super()._call(ids, positions + (1 if ids.shape[1] > 1 else 0), rows)
+    def _call(self, ids: torch.Tensor, positions: torch.Tensor, rows: int, *tree: Any) -> torch.Tensor:
+        return super()._call(ids, positions + (1 if ids.shape[1] > 1 else 0), rows, *tree)
 
 
 def shifted(rig: Rig) -> None:

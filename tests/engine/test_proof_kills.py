@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.proof import kills
-from engine.proof.kills import NETS, Catch, catch, matrix
-from engine.proof.mutants import MUTANTS, Mutant
+from engine.proof.kills import MUTANTS, NETS, Catch, catch, matrix
+from engine.proof.mutants import Mutant
 from engine.proof.report import never
 
 
