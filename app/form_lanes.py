@@ -5,19 +5,18 @@ from __future__ import annotations
 from functools import partial
 
 import msgspec
-from PySide6.QtCore import QPoint, Signal
-from PySide6.QtWidgets import QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from app.form_lane_row import LaneRow, PlainRow
+from app.form_options import described
 from app.setup import Setup
 from app.theme import Theme
+from engine import methods
 from engine.settings import DrafterSettings
 
-WAYS = {
-    "ngram": "Prompt lookup: copies what followed the same words before",
-    "layer-skip": "Layer skip: the target itself, with some layers left out",
-    "model": "Draft model: a smaller model of the same tokenizer",
-}
+PLAIN = "none"
 
 
 class LanesSection(QWidget):
@@ -33,25 +32,51 @@ class LanesSection(QWidget):
         self.add_button = QPushButton("add a way to draft")
         self.add_button.setProperty("kind", "dashed")
         self.add_button.setToolTip("One more lane, drafting another way")
-        menu = QMenu(self.add_button)
-        for kind, text in WAYS.items():
-            menu.addAction(text, partial(self.add, kind))
-        self.add_button.setMenu(menu)
+        self.menu = QMenu(self.add_button)
+        self.menu.setToolTipsVisible(True)
+        self.menu.aboutToShow.connect(self._fill)
+        self.add_button.setMenu(self.menu)
+        self.five_button = QToolButton()
+        self.five_button.hide()
+        last = QHBoxLayout()
+        last.setSpacing(6)
+        last.addWidget(self.add_button, 1)
+        last.addWidget(self.five_button)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
         column.addWidget(self._plain)
         column.addLayout(self._rows_box)
-        column.addWidget(self.add_button)
+        column.addLayout(last)
 
     def add(self, kind: str) -> LaneRow:
         """A new lane at the end, opened when it needs to be told something."""
         row = self._append(kind, None)
-        row.open_options(kind == "model")
-        if kind == "model":
-            row.focus_model()
+        if row.options.lacks_model:
+            row.open_options(True)
+            row.options.focus()
         self.changed.emit()
         return row
+
+    def offer(self, action: QAction) -> None:
+        """What fills the lanes by itself, beside what adds one."""
+        self.five_button.setDefaultAction(action)
+        self.five_button.setAccessibleName(action.text())
+        self.five_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+        self.five_button.show()
+
+    def _fill(self) -> None:
+        """Every way to draft with how it guesses; other packages' are looked at only now."""
+        self.menu.clear()
+        for kind in methods.kinds():
+            if kind == PLAIN:
+                continue
+            method, fault = described(kind)
+            action = self.menu.addAction(f"{method.label}: {method.guess}" if not fault else f"{kind}: can't be used",
+                                         partial(self.add, kind))
+            action.setEnabled(not fault)
+            action.setToolTip(fault or f"Draft length {method.gamma}, unless another one is asked for"
+                              f"{'; chains or trees' if method.trees else ''}")
 
     def remove(self, row: LaneRow) -> None:
         self.rows.remove(row)

@@ -30,7 +30,9 @@ _SHEET = """
 #lane:focus { border-color: @focus; }
 #lane[fault="true"] { border-color: @danger; }
 #lane #field { background: @panel; }
-#lane QComboBox, #lane QLineEdit#source { background: @panel; }
+QComboBox#fieldChoice { background: transparent; border: 1px solid transparent; font-weight: 500; padding-left: 2px; }
+QComboBox#fieldChoice:focus { border-color: @focus; }
+#lane QLineEdit#source { background: @panel; }
 #segment { padding: {1}px {9}px; min-height: {16}px; font-size: {12}px; }
 QCheckBox { color: @dim; spacing: {8}px; }
 QCheckBox::indicator { width: {14}px; height: {14}px; border: 1px solid @strong_line; border-radius: {4}px;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QMenu, QToolButton, QWidget
 
@@ -9,7 +11,9 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QMenu, QToolB
 class SourceRow(QWidget):
     changed = Signal()
 
-    def __init__(self, placeholder: str, parent: QWidget | None = None) -> None:
+    def __init__(self, placeholder: str, parent: QWidget | None = None, *,
+                 kinds: Sequence[str] = ("folder", "file")) -> None:
+        """``kinds``: what may be looked for on this machine."""
         super().__init__(parent)
         self.edit = QLineEdit()
         self.edit.setPlaceholderText(placeholder)
@@ -20,8 +24,10 @@ class SourceRow(QWidget):
         self.browse.setToolTip("Look for it on this machine")
         self.browse.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self.browse)
-        menu.addAction("Folder…", self._choose_folder)
-        menu.addAction("GGUF file…", self._choose_file)
+        for kind, text, choose in (("folder", "Folder…", self._choose_folder),
+                                   ("file", "GGUF file…", self._choose_file)):
+            if kind in kinds:
+                menu.addAction(text, choose)
         self.browse.setMenu(menu)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)

@@ -35,7 +35,7 @@ from app.palette import Palette
 from app.playback import Grain
 from app.race_view import RaceView
 from app.settings import Settings
-from app.setup import Setup
+from app.setup import Setup, five
 from app.shortcuts_dialog import ShortcutsDialog
 from app.store import Store
 from app.theme import Theme
@@ -81,6 +81,7 @@ class Window(QMainWindow):
         self.notice = NoticeBar(self.theme)
         self.files = Files(self, Recent(settings))
         self.actions_list = Actions(declare(self), self, lambda icon: self.theme.icon(icon))
+        self.form.lanes.offer(self.actions_list["run.five"])
         self.top_bar = TopBar(self.theme, self.actions_list)
         self.foot = FootBar(self.store, self.conductor, self.debugger, self.theme, self.actions_list)
         self._coming = {name: ComingView(self.theme, coming) for name, coming in COMING.items()}
@@ -103,6 +104,12 @@ class Window(QMainWindow):
             self.conductor.proceed()
         else:
             self._race("run")
+
+    def race_five(self) -> None:
+        """One lane of each family, on the built-in target; the prompt and the sampling stay."""
+        self.form.show_setup(five(self.form.setup))
+        self.show_perspective("race")
+        self._race("run")
 
     def step(self, grain: Grain) -> None:
         """In Debug of its lane, else of any; where nothing is on its way, a run begins with it."""

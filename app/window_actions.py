@@ -34,6 +34,10 @@ def declare(window: Window) -> tuple[Action, ...]:
         Action("run.run", "Run", window.run_or_continue, "Run", "Ctrl+Return", icon="play",
                tip="Decode the prompt in every lane, or go on", enabled_when=lambda: window.can_run, text_now=run_text,
                keywords=("start", "go", "decode", "generate", "race")),
+        Action("run.five", "Race all five", window.race_five, "Run", "Ctrl+5", icon="lanes",
+               tip="Plain decoding against a draft model, EAGLE, Medusa, prompt lookup and layer skip, on the built-in "
+               "target: fills the lanes and runs",
+               enabled_when=lambda: window.can_run, keywords=("compare", "every method", "all methods", "demo")),
         Action("run.pause", "Pause", conductor.pause, "Run", "F6", icon="pause", tip="Hold everything where it is",
                enabled_when=lambda: conductor.phase == "running", keywords=("hold", "wait")),
         Action("run.step_record", "Step one record", lambda: window.step("record"), "Run", "F11", "Step", "step",

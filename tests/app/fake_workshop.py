@@ -39,7 +39,8 @@ INFO = TargetInfo(name="test data, no model", parameters=1_000_000, layers=2, vo
                   dtype="bfloat16", device="cpu", fingerprint="0")
 CHECKED = Exactness(invariant=True, padded=False, width_checked=11, width_limit=11, row_difference=0.0,
                     sentence="bit-exact here (widths 1 to 11 compared)")
-METHODS = {"none": fake_run.PLAIN, "ngram": fake_run.LOOKUP, "layer-skip": fake_run.SKIP, "model": fake_run.DRAFT}
+METHODS = {"none": fake_run.PLAIN, "ngram": fake_run.LOOKUP, "layer-skip": fake_run.SKIP, "model": fake_run.DRAFT,
+           "draft": fake_run.DISTILLED, "eagle": fake_run.EAGLE, "medusa": fake_run.MEDUSA}
 
 
 class FakeWorkshop:

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from app.examples import load_examples
 from app.form import Form
-from app.form_lane_row import read_layers, show_layers
+from app.form_options import read_layers, show_layers
 from app.form_sampling import read_stops, show_stops
 from app.setup import Setup
 from app.theme import Theme
@@ -98,8 +98,8 @@ def test_a_bad_field_of_a_lane_speaks_even_when_closed(qtbot: QtBot, form: Form)
     form.show_setup(Setup(prompt="Hi"))
     row = form.lanes.rows[0]
     row.open_options(True)
-    type_into(qtbot, row._gamma, "99")
-    assert row._gamma.problem_label.text().startswith("γ is 99")
+    type_into(qtbot, row.options["gamma"], "99")
+    assert row.options["gamma"].problem_label.text().startswith("γ is 99")
     assert row._problem_label.isHidden()
     row.open_options(False)
     assert row._problem_label.text().startswith("γ is 99")
@@ -130,7 +130,7 @@ def test_add_remove_reorder(qtbot: QtBot, form: Form) -> None:
     form.changed.connect(lambda: changes.append(None))
     row = form.lanes.add("model")
     assert "No draft model" in form.problem
-    row._model.text = "a/b"
+    row.options["model"].text = "a/b"
     assert form.problem == ""
     assert [d.kind for d in form.setup.drafters] == ["ngram", "layer-skip", "model"]
     row.setFocus()
@@ -148,10 +148,10 @@ def test_a_click_opens_the_options(qtbot: QtBot, form: Form) -> None:
     row = form.lanes.rows[0]
     qtbot.mouseClick(row, Qt.MouseButton.LeftButton)
     assert row.opened
-    type_into(qtbot, row._max_n, "40")
+    type_into(qtbot, row.options["max_n"], "40")
     assert "min_n..max_n" in row.problem
     assert "min_n..max_n" in form.problem
-    type_into(qtbot, row._max_n, "6")
+    type_into(qtbot, row.options["max_n"], "6")
     assert form.setup.drafters[0].max_n == 6
 
 

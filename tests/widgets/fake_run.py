@@ -86,6 +86,12 @@ PLAIN = Method("plain", "Plain decoding", "one token a forward", "none", 0, 0.0,
 LOOKUP = Method("ngram", "Prompt lookup", "copies what followed the same words before", "ngram", 4, 0.86, 0.00004)
 SKIP = Method("skip", "Layer skip", "the target itself, half of its layers left out", "layer-skip", 3, 0.62, 0.018)
 DRAFT = Method("draft", "Draft model tiny-llama", "a smaller model writes ahead", "model", 4, 0.72, 0.004)
+DISTILLED = Method("distilled", "Distilled draft", "a few layers, distilled from the target, write ahead", "draft", 4,
+                   0.66, 0.004)
+EAGLE = Method("eagle", "EAGLE", "one light layer continues the target's own features", "eagle", 4, 0.74, 0.003)
+MEDUSA = Method("medusa", "Medusa", "extra heads on the target's last feature guess several tokens at once", "medusa",
+                4, 0.55, 0.001)
+FIVE = (PLAIN, DISTILLED, EAGLE, MEDUSA, LOOKUP, SKIP)
 WIDE = Method("wide", "Prompt lookup, γ 10", "copies what followed the same words before", "ngram", 10, 0.93, 0.00004)
 
 
