@@ -21,6 +21,7 @@ COMMANDS = {
     "record": "decode one lane into a trace file",
     "compare": "decode with several drafters against plain decoding",
     "convert": "bring a trace from one format into another",
+    "calibrate": "find the layers that layer skip should leave out of a target",
     "prove": "show that the output is still the target's, or where a rule bends it",
 }
 DEFAULT_COMPARED = ("ngram", "layer-skip")
@@ -72,6 +73,13 @@ def _seconds(text: str) -> float:
     value = _number(text)
     if not 0 <= value <= 3600:
         raise argparse.ArgumentTypeError(f"{text} is out of range, 0 to 3600 seconds")
+    return value
+
+
+def _minutes(text: str) -> float:
+    value = _number(text)
+    if not 0 <= value <= 1440:
+        raise argparse.ArgumentTypeError(f"{text} is out of range, 0 to 1440 minutes")
     return value
 
 
@@ -175,7 +183,9 @@ def add_run_options(parser: argparse.ArgumentParser, *, many_drafters: bool) -> 
     methods.add_argument("--lookup-text", metavar="FILE", type=_text, action="append", default=[],
                          help="ngram: copy from this text too, such as a document or an earlier answer; repeatable")
     methods.add_argument("--skip", metavar="LAYERS", type=_layers, default=(),
-                         help="layer-skip: layers left out, such as 10,11,12 (chosen by the method)")
+                         help="layer-skip: layers left out, such as 10,11,12 (as calibrated, or every fifth)")
+    methods.add_argument("--exit-layer", metavar="N", type=_whole, default=0,
+                         help="layer-skip: leave out all layers from this one on")
 
 
 def _window_parser() -> argparse.ArgumentParser:
@@ -210,6 +220,11 @@ def _command_parser(name: str) -> argparse.ArgumentParser:
         return parser
     if name == "prove":
         add_proof_options(parser)
+        return parser
+    if name == "calibrate":
+        add_model_options(parser)
+        parser.add_argument("--minutes", metavar="M", type=_minutes, default=5.0,
+                            help="how long to search; texts and the last measurements come on top (5)")
         return parser
     if name == "convert":
         add_convert_options(parser)

@@ -42,7 +42,7 @@ def drafter_settings(args: argparse.Namespace, spelled: str) -> DrafterSettings:
         given = {name: value for name in ("min_n", "max_n", "match") if (value := getattr(args, name)) is not None}
         return msgspec.structs.replace(parsed, **given, texts=tuple(map(lookup_texts.named, args.lookup_text)))
     if parsed.kind == "layer-skip":
-        return msgspec.structs.replace(parsed, skip=tuple(args.skip))
+        return msgspec.structs.replace(parsed, skip=tuple(args.skip), exit_layer=args.exit_layer)
     return parsed
 
 

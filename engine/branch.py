@@ -46,6 +46,8 @@ def branch(target: Model, original: Sequence[Record], change: AnyChange, *, run:
     past, models = Past.of(original, change.round), models or {}
     check_target(target, past.started)
     check_change(target, past, change)
+    if isinstance(change, OtherSettings):
+        change = msgspec.structs.replace(change, settings=drafters.resolved(change.settings, target))
     change = _effective(past, change)
     settings = change.settings if isinstance(change, OtherSettings) else past.started.settings
     about = drafters.make(settings, target, Runner(target.hf), models).about

@@ -62,6 +62,7 @@ def race(target: Model, prompt: Sequence[int], plans: Sequence[LanePlan], *, run
     Raises :class:`SettingsError` for an empty prompt or one that leaves the target no room.
     """
     _check(target, prompt)
+    plans = [LanePlan(plan.lane, drafters.resolved(plan.settings, target)) for plan in plans]
     check = check_rows(target, [plan.settings for plan in plans])
     slots = cache_size(target, prompt, check, [plan.settings for plan in plans])
     lanes = [_Lane(plan, _lane(target, prompt, plan, check, slots, run, models or {}, by_record)) for plan in plans]
@@ -130,7 +131,8 @@ def check_rows(target: Model, lanes: Sequence[RunSettings], *,
                cancelled: Callable[[], bool] = never) -> Exactness:
     """Measured for the widest forward of any lane. The measurement is a sample; whoever asks for exactness gets what
     doesn't rest on one: all lanes padded to that width. Remembered, so it may be called ahead of the race."""
-    width = min(max((drafters.most_drafts(lane) for lane in lanes), default=0) + 1, target.info.context - 1)
+    most = (drafters.most_drafts(drafters.resolved(lane, target)) for lane in lanes)
+    width = min(max(most, default=0) + 1, target.info.context - 1)
     padded = width > 1 and any(lane.exact for lane in lanes)
     return exactness(target.hf, width, pad_to=width if padded else 1, cancelled=cancelled)
 

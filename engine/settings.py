@@ -106,6 +106,8 @@ class DrafterSettings(msgspec.Struct, frozen=True, kw_only=True):
     """For ``ngram``: further texts to copy from, at most 16; they count as earlier than the prompt."""
     skip: tuple[int, ...] = ()
     """For ``layer-skip``: indices of the target's layers left out; empty: the method's default."""
+    exit_layer: int = 0
+    """For ``layer-skip``: all layers from this one on are left out (early exit), 1 …; 0: off."""
     stop_below: float = 0.0
     """For drafters with a distribution of their own: draft no further once its largest probability is below this, in
     [0, 1); 0: off. It is looked at before a token is drawn, so nothing that was seen is dropped; see
@@ -150,6 +152,10 @@ class DrafterSettings(msgspec.Struct, frozen=True, kw_only=True):
         _check(len(self.texts) <= MAX_TEXTS and all(isinstance(one, LookupText) and one.path for one in self.texts),
                "texts", self.texts, f"at most {MAX_TEXTS} texts, each with a path")
         _check(all(_integer(i) and i >= 0 for i in self.skip), "skip", self.skip, "layer indices, 0 or more")
+        _check(_integer(self.exit_layer) and self.exit_layer >= 0, "exit-layer", self.exit_layer,
+               "a layer's index, 1 or more (0 turns it off)")
+        if self.skip and self.exit_layer:
+            raise SettingsError("skip and exit-layer both say which layers are left out; give one of them.")
 
     @property
     def label(self) -> str:

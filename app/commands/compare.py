@@ -24,8 +24,8 @@ def run(args: argparse.Namespace) -> int:
     job = prepare(args, spelled)
     lanes = decode_all(job, args.out)
     greedy = job.settings[0].sampling.greedy
-    rows = [{"drafter": name, "settings": msgspec.to_builtins(settings), **lane.figures(),
-             **against_plain(lane, lanes[0], greedy=greedy)}
+    rows = [{"drafter": name, "settings": msgspec.to_builtins(lane.started.settings if lane.started else settings),
+             **lane.figures(), **against_plain(lane, lanes[0], greedy=greedy)}
             for name, settings, lane in zip(spelled, job.settings, lanes, strict=True)]
     if args.json:
         print(json.dumps({"machine": machine(), "target": job.target.info.name, "dtype": job.target.info.dtype,

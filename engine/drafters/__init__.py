@@ -32,6 +32,16 @@ def make(settings: RunSettings, target: Model, runner: Runner, models: Models) -
     return watched
 
 
+def resolved(settings: RunSettings, target: Model) -> RunSettings:
+    """With what the drafter's settings leave to this target and machine filled in, so that a recording of the run says
+    it."""
+    if settings.drafter.kind != "layer-skip":
+        return settings
+    from engine.drafters import layer_skip
+
+    return layer_skip.resolved(settings, target)
+
+
 def draft_length(settings: RunSettings) -> int:
     """γ of a run: what was asked for, or the method's default; 0 for plain decoding."""
     d = settings.drafter

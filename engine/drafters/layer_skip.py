@@ -1,7 +1,9 @@
 """Layer skip: the target itself, some of its layers left out, guesses (self-speculative decoding, Zhang et al. 2024).
 
-No extra weights: the drafting model is a shell of its own around the target's modules. The target object and its
-config are never changed, and the drafter's keys and values live in a cache of their own.
+Which layers: those that the person names, or all from one on (early exit), or the set that a calibration found for this
+target (engine/calibrate), or every fifth. No extra weights: the drafting model is a shell of its own around the
+target's modules. The target object and its config are never changed, and the drafter's keys and values live in a cache
+of their own.
 """
 
 from __future__ import annotations
@@ -10,8 +12,10 @@ import copy
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import torch
 
+from engine.calibrate import store
 from engine.drafters.model import ModelDrafter
 from engine.errors import ModelError
 from engine.features import decoder_layers
@@ -24,11 +28,62 @@ if TYPE_CHECKING:
 
 
 def make(settings: RunSettings, target: Model, runner: Runner, models: Mapping[str, Model]) -> ModelDrafter:
+    """Without a set in the settings it is every fifth layer, as in recordings from before there were calibrations; a
+    race fills in what was calibrated (:func:`resolved`)."""
     layers = target.info.layers
-    skip = settings.drafter.skip or default_skip(layers)
+    skip = settings.drafter.skip or exit_at(settings.drafter.exit_layer, layers) or default_skip(layers)
     return ModelDrafter(Runner(thinned(target.hf, skip)), Warper(settings.sampling), vocabulary=len(target.texts),
-                        device=runner.device, about=f"the target with {len(set(skip))} of its {layers} layers left out",
+                        device=runner.device, about=_about(skip, target),
                         stop_below=settings.drafter.stop_below)
+
+
+def resolved(settings: RunSettings, target: Model) -> RunSettings:
+    """With the layers named, so that a recording drafts the same wherever it is gone on with; and with the draft length
+    that was calibrated with them, unless one was asked for. Layers that the target doesn't have are left to
+    :func:`make` to complain of."""
+    d, layers = settings.drafter, target.info.layers
+    if d.skip or d.exit_layer >= layers:
+        return settings
+    if d.exit_layer:
+        d = msgspec.structs.replace(d, skip=exit_at(d.exit_layer, layers), exit_layer=0)
+    elif (found := store.read(target.info)[0]) is not None:
+        d = msgspec.structs.replace(d, skip=found.skip, gamma=found.gamma if d.gamma is None else d.gamma)
+    else:
+        d = msgspec.structs.replace(d, skip=default_skip(layers))
+    return msgspec.structs.replace(settings, drafter=d)
+
+
+def exit_at(layer: int, layers: int) -> tuple[int, ...]:
+    """All layers from ``layer`` on; 0: none. Raises :class:`ModelError` where that leaves out nothing."""
+    if layer >= layers:
+        raise ModelError(f"The early exit is at layer {layer}, but the target has layers 0 to {layers - 1}; choose one "
+                         f"of 1 to {layers - 1}.")
+    return tuple(range(layer, layers)) if layer else ()
+
+
+def _about(skip: Collection[int], target: Model) -> str:
+    left, layers = tuple(sorted(set(skip))), target.info.layers
+    if left == tuple(range(layers - len(left), layers)):
+        return f"the first {layers - len(left)} of the target's {layers} layers"
+    found, why = store.read(target.info)
+    how = ""
+    if found and found.skip == left:
+        how = ", as calibrated"
+    elif left == default_skip(layers):
+        how = f", every fifth (the calibration is ignored: {why})" if why else ", every fifth"
+    return f"the target with {len(left)} of its {layers} layers left out{how}: {spelled(left)}"
+
+
+def spelled(skip: Collection[int]) -> str:
+    """Layers as a person writes them: 3, 7–9."""
+    runs: list[list[int]] = []
+    for layer in sorted(skip):
+        if runs and runs[-1][-1] == layer - 1:
+            runs[-1].append(layer)
+        else:
+            runs.append([layer])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}{'–' if len(run) > 2 else ', '}{run[-1]}"
+                     for run in runs)
 
 
 def default_skip(layers: int) -> tuple[int, ...]:

@@ -99,8 +99,12 @@ def ensure(report: Reporter, *, every_byte: bool = False) -> Fetched:
 
 def place() -> Path:
     """Where it is kept: under ``$SPECSCOPE_CACHE`` if that is set, else in the user's cache folder."""
-    root = os.environ.get("SPECSCOPE_CACHE") or platformdirs.user_cache_dir("specscope", appauthor=False)
-    return Path(root) / "models" / NAME.lower() / VERSION
+    return cache_root() / "models" / NAME.lower() / VERSION
+
+
+def cache_root() -> Path:
+    """The folder of all that can be made again."""
+    return Path(os.environ.get("SPECSCOPE_CACHE") or platformdirs.user_cache_dir("specscope", appauthor=False))
 
 
 def fault(folder: Path, *, every_byte: bool = False) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from engine import kept_caches
+from engine import drafters, kept_caches
 from engine.debugger.what_if import AnyChange, Forced, NoChange, OtherDraw, OtherSettings, OtherToken
 from engine.sampling import Sampling
 from tests.engine.branching import COOL, FEW, WARPED, branched, drawn, history, left, plain, round_where, same
@@ -211,7 +211,7 @@ def test_other_settings_midway_can_themselves_be_branched(name: str) -> None:
     one = run(model, PROMPT, settings("layer-skip", sampling=FEW, tokens=30), models=models)
     other = branched(model, one, OtherSettings(round=4, settings=OTHERS[name]), models)
     assert other.finished.reason == "length", other.finished.message
-    assert other.started.settings == OTHERS[name]
+    assert other.started.settings == drafters.resolved(OTHERS[name], model)
     for number in sorted({4, 5, len(other.rounds) - 1}):
         again = branched(model, other, NoChange(round=number), models)
         same(again.records[2:], other.records[2:])
