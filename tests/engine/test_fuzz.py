@@ -41,7 +41,9 @@ drafters = st.fixed_dictionaries({
     "gamma": st.sampled_from([None, 0, 1, 2, 5, 64, 64]),
     "model": st.sampled_from(["stranger", "stranger", "small", "large", "twin"])}, optional={
     "min_n": st.sampled_from([1, 2]), "max_n": st.sampled_from([2, 4, 32]),
-    "match": st.sampled_from(["latest", "earliest", "frequent"]), "skip": st.sampled_from([(), (0,), (2,), (0, 2)])})
+    "match": st.sampled_from(["latest", "earliest", "frequent"]), "skip": st.sampled_from([(), (0,), (2,), (0, 2)]),
+    "stop_below": st.sampled_from([0.0] * 4 + [0.3, 0.99]), "adaptive": st.booleans(),
+    "exit_layer": st.sampled_from([0, 0, 1, 2, 3])})
 runs = st.fixed_dictionaries({"max_new_tokens": st.sampled_from([0, 1, 2, 4, 7, 7, 7, 11, 200])}, optional={
     "seed": st.sampled_from([0, 1, 2**63, 2**64 - 1]),
     "stop": st.sampled_from([(), ("e",), ("the", " "), ("\0",), ("\ud800",), ("x" * 1000,)]),
@@ -51,7 +53,8 @@ WRONG: dict[str, dict[str, list[Any]]] = {
     "sampling": {"temperature": [-1, float("nan"), float("inf"), "1", True], "top_k": [-1, 1.5],
                  "top_p": [0, 1.1, None], "min_p": [-0.1, 1.1], "repetition_penalty": [0, -1, 101]},
     "drafter": {"kind": ["tree", ""], "gamma": [65, -1, True, 1.0], "model": ["nowhere", ""], "min_n": [0, 33],
-                "max_n": [33, 0], "match": ["any"], "skip": [(9,), (-1,), (0, 1, 2)]},
+                "max_n": [33, 0], "match": ["any"], "skip": [(9,), (-1,), (0, 1, 2)],
+                "stop_below": [1, -0.1, float("nan")], "adaptive": [1, None], "exit_layer": [-1, 10**9, 1.0]},
     "run": {"max_new_tokens": [-1, 2**70, 1.0], "seed": [2**64, -1, None], "stop": [("",), (3,)]}}
 wrong = st.sampled_from([(part, name, value) for part, fields in WRONG.items() for name, values in fields.items()
                          for value in values])
