@@ -8,12 +8,12 @@ j − 1, and attention sees true features up to j positions back and the chain's
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import torch
 
 from engine.drafters.eagle_head import EagleHead
 from engine.training.batches import TrainingBatch
+from engine.training.measured import Measured
 from engine.training.teacher import Teacher, agreement, head_loss
 
 DEPTH = 4
@@ -56,15 +56,6 @@ def _later(states: torch.Tensor, by: int) -> torch.Tensor:
     return torch.nn.functional.pad(states, (0, 0, by, 0))[:, :, : states.shape[2]] if by else states
 
 
-@dataclass
-class Measured:
-    """Sums over the answers' positions, by depth of the chain."""
-
-    rows: list[float]
-    hits: list[float]
-    overlap: list[float]
-
-
 def eagle_loss(head: EagleHead, batch: TrainingBatch, teacher: Teacher, *, depth: int = DEPTH,
                measured: Measured | None = None) -> torch.Tensor:
     """0-d, nats, the mean over depths with their weights. Index t guesses x_t+2 from f_t and x_t+1; only tokens of the
@@ -83,8 +74,6 @@ def eagle_loss(head: EagleHead, batch: TrainingBatch, teacher: Teacher, *, depth
         rows, want = head.norm(hidden[counted]), p if j == 0 else p[counted[answered]]
         total = total + FADE**j * head_loss(rows, teacher.head, want)
         if measured:
-            hits, overlap = agreement(rows, teacher.head, want)
-            for sums, value in ((measured.rows, len(rows)), (measured.hits, hits), (measured.overlap, overlap)):
-                sums[j] += value
+            measured.add(j, len(rows), *agreement(rows, teacher.head, want))
         hidden = torch.nn.functional.pad(hidden, (0, 0, 1, 0))[:, :-1]
     return total / sum(FADE**j for j in range(depth))

@@ -1,0 +1,32 @@
+"""Training Medusa heads: each learns the target's own distribution some tokens ahead (Medusa-1: the target is frozen).
+"""
+
+from __future__ import annotations
+
+import torch
+
+from engine.drafters.medusa_heads import MedusaHeads
+from engine.training.batches import TrainingBatch
+from engine.training.measured import Measured
+from engine.training.teacher import Teacher, agreement, head_loss
+
+FADE = 0.8
+"""Weight of a head against the one before it: later drafts survive less often."""
+
+
+def medusa_loss(heads: MedusaHeads, batch: TrainingBatch, teacher: Teacher, *,
+                measured: Measured | None = None) -> torch.Tensor:
+    """0-d, nats, the mean over heads with their weights. Head i guesses x_t+2+i from f_t, i from 0; the distribution
+    that it learns is the target's behind x_t+1+i. Only tokens of the answer count."""
+    normed = batch.features[..., -teacher.head.shape[1] :]
+    count, place = heads.shape.heads, batch.places
+    total = torch.zeros((), device=normed.device)
+    for i, head in enumerate(heads.heads):
+        ahead = i + 2
+        counted = (place + ahead < batch.lengths[:, None]) & (place + 2 >= batch.begins[:, None])
+        want = teacher.distribution(normed[:, i + 1 :][counted[:, : normed.shape[1] - i - 1]])
+        rows = head(normed[counted])
+        total = total + FADE**i * head_loss(rows, teacher.head, want)
+        if measured:
+            measured.add(i, len(rows), *agreement(rows, teacher.head, want))
+    return total / sum(FADE**i for i in range(count))
