@@ -70,17 +70,17 @@ def _compare(model: Any, tree: Tree, leaves: tuple[int, ...] | list[int], prefix
     tokens = tokens_for(runner, prefix + len(tree) + 2, text)
     newest, drafts, after = tokens[prefix], tokens[prefix + 1 : -1], tokens[-1]
     runner.prefill(tokens[:prefix])
-    worst = 0.0
+    rows = runner.forward([newest, *drafts], tree=tree)
+    runner.keep([prefix + 1 + node for node in tree.path(leaves[-1])], prefix + 1)
+    behind, worst = runner.forward([after]), 0.0
     for leaf in leaves:
         if cancelled():
             break
         path = tree.path(leaf)
-        rows = runner.forward([newest, *drafts], tree=tree)[[0, *(node + 1 for node in path)]]
-        runner.keep([prefix + 1 + node for node in path], prefix + 1)
-        found = torch.cat((rows, runner.forward([after])))
         runner.cut(prefix)
         steps = torch.cat([runner.forward([token]) for token in (newest, *(drafts[node] for node in path), after)])
-        runner.cut(prefix)
+        found = rows[[0, *(node + 1 for node in path)]]
+        found = torch.cat((found, behind if leaf == leaves[-1] else steps[-1:]))
         worst = max(worst, float((found.double() - steps.double()).abs().max()))
     return worst
 

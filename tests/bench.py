@@ -5,6 +5,7 @@
     recording   a round with and without records of p and q
     lookup      what prompt lookup's index costs with 100 000 tokens of context
     exact       what padding every forward to one width costs in float32, where rows need it to be bit-exact
+    trees       a tree verified as it lies, with its ancestors gathered, and chains as deep and as wide
     stepping    going back and forth over 10 000 rounds in the window
 """
 
@@ -183,8 +184,8 @@ def exact(repeats: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=["speed", "recording", "lookup", "exact", "stepping"],
-                        help="speed, recording, lookup, exact, stepping (all)")
+    parser.add_argument("parts", nargs="*", default=["speed", "recording", "lookup", "exact", "trees", "stepping"],
+                        help="speed, recording, lookup, exact, trees, stepping (all)")
     parser.add_argument("--tokens", type=int, default=128)
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--kinds", nargs="+", default=["chat", "edit", "quotes"])
@@ -198,6 +199,10 @@ def main() -> None:
         lookup()
     if "exact" in args.parts:
         exact(args.repeats)
+    if "trees" in args.parts:
+        from tests.bench_trees import trees
+
+        trees(5 * args.repeats)
     if "stepping" in args.parts:
         from tests.bench_stepping import stepping
 

@@ -23,6 +23,7 @@ from engine.scribe import Scribe
 from engine.settings import DrafterSettings, RunSettings, Sampling
 from engine.trace_order import RunOrder
 from engine.tree import Tree
+from engine.tree_invariance import with_trees
 
 COLD = Sampling()
 WARM = Sampling(temperature=0.9, top_p=0.95)
@@ -218,3 +219,18 @@ def test_sampled_trees_say_other_things_by_seed() -> None:
 def test_without_detail_the_output_is_the_same() -> None:
     a, b = (tokens_of(play(tree_rig(method(*TREES[1]), sampling=WARM, detail=detail))) for detail in (True, False))
     assert a == b
+
+
+def test_a_lane_says_whether_its_tree_rows_are_exact() -> None:
+    """In float32 widths differ, so nothing is exact until all forwards are padded; then gathering makes trees so."""
+    subject = subjects.tiny("llama")
+    chain = exactness(subject.target.hf, 13, pad_to=13)
+    assert chain.invariant
+    loose = with_trees(subject.target.hf, chain, method("top", 4, 12, 4, False), 4)
+    assert not loose.invariant
+    assert loose.sentence.startswith("tree rows are not bit-exact here (ancestors not gathered): logits differ by")
+    assert loose.row_difference > 0
+    gathered = with_trees(subject.target.hf, chain, method("top", 4, 12, 4, True), 4)
+    assert gathered.invariant
+    assert gathered.sentence.endswith("rows of trees too (ancestors gathered)")
+    assert with_trees(subject.target.hf, chain, DrafterSettings(kind="ngram"), 4) is chain
