@@ -149,7 +149,7 @@ class DebugView(DebugStage):
         if chosen.index is not None:
             return chosen.index if chosen.index <= now.k else None
         if chosen.position is not None and now.committed is not None and now.committed.final != "none":
-            return now.committed.accepted
+            return now.ended_at
         return None
 
     # --- what the panels ask for --------------------------------------------------------------------------------------

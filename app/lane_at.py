@@ -174,8 +174,9 @@ def round_cells(round: RoundSoFar, lane: LaneState) -> list[Cell]:
         cell = lane.draft_cell(draft)
         cell.kind = round.fate(draft.index)
         cell.overlap = row.overlap if row is not None else None
-        if draft.index < len(round.judged):
-            lane.judge_cell(cell, round.judged[draft.index])
+        judged = round.judged_at(draft.index)
+        if judged is not None:
+            lane.judge_cell(cell, judged)
         cells.append(cell)
     return cells
 

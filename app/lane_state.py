@@ -34,6 +34,7 @@ from engine.records import (
     Verified,
     Vocabulary,
 )
+from engine.tree import Tree
 
 __all__ = ["NEVER", "Cell", "CellKind", "LaneSpec", "LaneState", "RoundSummary", "Status"]
 
@@ -98,6 +99,8 @@ class LaneState:
         self._tested = np.zeros(0, dtype=np.int64)
         self._accepted = np.zeros(0, dtype=np.int64)
         self._rows: tuple[Contrast, ...] = ()
+        self._parents: list[int | None] = []
+        """Of the round's drafts."""
 
     @property
     def base(self) -> LaneState:
@@ -230,6 +233,7 @@ class LaneState:
 
     def _on_drafted(self, record: Drafted, serial: int) -> None:
         self.clock += record.seconds
+        self._parents.append(record.parent)
         cell = self.draft_cell(record)
         cell.born = serial
         self.cells.append(cell)
@@ -237,8 +241,10 @@ class LaneState:
     def _on_verified(self, record: Verified, serial: int) -> None:
         self.clock += record.seconds
         self._rows = record.rows
-        for cell, row in zip(self.cells[self.settled:], record.rows, strict=False):
-            cell.overlap = row.overlap
+        numbers = [parent + 1 for parent in Tree.of(self._parents).parents]
+        for cell, number in zip(self.cells[self.settled:], numbers, strict=False):
+            if number < len(record.rows):
+                cell.overlap = record.rows[number].overlap
 
     def _on_judged(self, record: Judged, serial: int) -> None:
         if record.index >= len(self._tested):
@@ -252,22 +258,23 @@ class LaneState:
             cell = self.cells[place]
             cell.kind, cell.judged = "accepted" if record.accepted else "rejected", serial
             self.judge_cell(cell, record)
-        if not record.accepted:
+        if not record.accepted and self._parents[:1] in ([], [None]):  # in a tree siblings follow
             for cell in self.cells[place + 1:]:
                 cell.kind, cell.judged = "void", serial
 
     def _on_committed(self, record: Committed, serial: int) -> None:
         first = self.settled
-        for place, text in enumerate(record.texts[: record.accepted]):
+        accepted = record.path or range(record.accepted)
+        for place, text in zip(accepted, record.texts, strict=False):
             cell = self.cells[first + place]
             cell.kind, cell.text = "accepted", self.shown(cell.id, text)
             self.committed.append(first + place)
-        for cell in self.cells[first + record.accepted:]:
+        for cell in self.cells[first:]:
             if cell.kind == "pending":
                 cell.kind, cell.judged = "void", serial
         if record.final != "none":
             self._commit_final(record, serial)
-        self._rows = ()
+        self._rows, self._parents = (), []
         self.ids += record.tokens
         self.gaps += record.gaps
         self.totals = self.totals.plus(record)
@@ -288,8 +295,9 @@ class LaneState:
         assert record.final != "none"
         token, text = record.tokens[-1], record.texts[-1]
         p = q = overlap = best = None
-        if record.accepted < len(self._rows):
-            row = self._rows[record.accepted]
+        number = record.path[-1] + 1 if record.path else record.accepted
+        if number < len(self._rows):
+            row = self._rows[number]
             best = int(row.ids[0]) if len(row.ids) else None
             found = np.flatnonzero(row.ids == token)
             if len(found):

@@ -40,8 +40,15 @@ def _kind(info: TargetInfo) -> str:
 def check_change(target: Model, past: Past, change: AnyChange) -> None:
     """Raises :class:`ReplayError` unless the round can be gone on from, and has the place that is to be changed."""
     _check_origin(past)
+    settings = change.settings if isinstance(change, OtherSettings) else past.started.settings
+    if settings.drafter.tree:
+        raise ReplayError("A lane that drafts trees can't be gone on with, since its drafter's state can't be had "
+                          "again; change its settings to a drafter without a tree, or decode the prompt anew.")
     if isinstance(change, (NoChange, OtherSettings)):
         return
+    if past.reached and past.now.is_tree:
+        raise ReplayError(f"Round {past.round + 1} drafted a tree, in which no single draft, draw or verdict can be "
+                          "changed; change the settings from there on, or choose a round without a tree.")
     drafted, number = past.drafted, past.round + 1
     if isinstance(change, OtherDraw) and change.purpose == "final":
         if not 0 <= change.index <= drafted or not past.reached:

@@ -82,7 +82,9 @@ class Output:
                 self.texts += record.texts
                 self.gaps += record.gaps
                 self.digests += record.digests
-                self.rows += [*self._verified[:count], *[None] * (count - len(self._verified))]
+                judged_by = [0, *(index + 1 for index in record.path)] if record.path else range(count)
+                self.rows += [self._verified[row] if row < len(self._verified) else None for row, _ in
+                              zip(judged_by, record.tokens, strict=False)]
                 self._verified = ()
             case RunFinished():
                 self.finished = record

@@ -72,7 +72,7 @@ def restore(target: Model, past: Past, settings: RunSettings, models: Mapping[st
     ``cancelled()`` is true, and what :func:`engine.drafters.make` raises.
     """
     seq = transcript(target, past, settings)
-    runner = Runner(target.hf, slots=past.started.slots)
+    runner = Runner(target.hf, slots=past.started.slots, gather=past.started.settings.drafter.gather)
     drafter = drafters.make(settings, target, runner, models)
     check = checks.watch(runner, drafter)
     kept = recall(target.hf, past)
@@ -164,10 +164,12 @@ def _round_by_round(runner: Runner, past: Past, cancelled: Callable[[], bool]) -
         stop(cancelled)
         verified, committed = verified_of(one), committed_of(one)
         runner.pad_to = verified.width
-        logits = runner.forward([past.history.ids[one.start - 1], *(draft.token for draft in one.drafted)])
+        logits = runner.forward([past.history.ids[one.start - 1], *(draft.token for draft in one.drafted)],
+                                tree=one.tree)
         same = agree(logits, verified.digests) and same
         compared = compared or bool(verified.digests)
-        runner.cut(one.start + len(committed.tokens) - 1)
+        kept = committed.path if one.is_tree else range(committed.accepted)
+        runner.keep([one.start + index for index in kept][: len(committed.tokens) - 1], one.start)
     runner.pad_to = 1
     return same if compared else None
 

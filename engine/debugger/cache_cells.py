@@ -6,6 +6,9 @@ With L tokens committed when a round begins, the newest of them is in neither ca
     drafter   its first step catches up to L, each further one adds the draft before: L + k − 1
     commit    both are cut back to one less than is committed now; the drafter may lack one more
 
+A tree's drafts stand in the order in which they were made; the commit moves the accepted path together. How far the
+drafter of a tree has filled its own cache isn't recorded before the commit.
+
 A last draft that nobody asked to continue has no slot at the drafter. See engine/rollback.py and engine/decode.py.
 """
 
@@ -76,7 +79,7 @@ def cache_cells(moment: Moment) -> CacheCells | None:
     if moment.started is None:
         return None
     now = moment.round
-    labels = tuple((now.start + d.index, d.text) for d in now.drafted) if now is not None else ()
+    labels = _labels(now) if now is not None else ()
     start = now.start if now is not None else moment.length
     if "slots" in moment.started.unknown:
         why = "This recording does not tell what its caches held."
@@ -84,6 +87,12 @@ def cache_cells(moment: Moment) -> CacheCells | None:
     runs = _runs(moment, *_target_fill(moment))
     target = CacheSide("target", runs, moment.started.target.slot_bytes)
     return CacheCells(target, _drafter_side(moment), labels, start)
+
+
+def _labels(now: RoundSoFar) -> tuple[tuple[int, str], ...]:
+    if now.is_tree and now.committed is not None:
+        return tuple((now.start + place, now.drafted[index].text) for place, index in enumerate(now.committed.path))
+    return tuple((now.start + d.index, d.text) for d in now.drafted)
 
 
 def _drafter_side(moment: Moment) -> CacheSide:
@@ -109,7 +118,7 @@ def _drafter_fill(moment: Moment) -> tuple[int, int]:
     now = moment.round
     if now is None:
         return _prefilled(moment), 0
-    filled = now.start + now.k - 1 if now.k else _slots_before(moment, now, "drafter")
+    filled = now.start + now.k - 1 if now.k and not now.is_tree else _slots_before(moment, now, "drafter")
     return (now.committed.drafter_slots if now.committed is not None else filled), filled
 
 
@@ -153,6 +162,8 @@ def _runs(moment: Moment, held: int, filled: int) -> tuple[SlotRun, ...]:
 
 def _kind(now: RoundSoFar, slot: int) -> SlotKind:
     """Of a slot in use behind the tokens that were committed before the round."""
+    if now.is_tree and now.committed is not None:
+        return "accepted"
     fate = now.fate(slot - now.start)
     if fate == "accepted":
         return "accepted"

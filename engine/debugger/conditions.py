@@ -43,7 +43,7 @@ class EarlyRejection(Condition, frozen=True, tag="early-rejection"):
         return f"first rejection at ≤ {self.draft}"
 
     def holds(self, scene: Scene, record: Record) -> bool:
-        return isinstance(record, Judged) and not record.accepted and record.index < self.draft
+        return isinstance(record, Judged) and not record.accepted and record.position - scene.start < self.draft
 
 
 class AllAccepted(Condition, frozen=True, tag="all-accepted"):
@@ -54,7 +54,8 @@ class AllAccepted(Condition, frozen=True, tag="all-accepted"):
         return "all accepted"
 
     def holds(self, scene: Scene, record: Record) -> bool:
-        return isinstance(record, Committed) and 0 < record.drafted == record.accepted
+        return isinstance(record, Committed) and (
+            0 < record.drafted == record.accepted or (bool(record.path) and record.final == "bonus"))
 
 
 class FewerAccepted(Condition, frozen=True, tag="fewer-accepted"):
@@ -88,10 +89,8 @@ class LowOverlap(Condition, frozen=True, tag="overlap"):
         return f"overlap < {figure(self.below)}"
 
     def holds(self, scene: Scene, record: Record) -> bool:
-        rows = scene.verified.rows if scene.verified is not None else ()
-        if not isinstance(record, Judged) or record.index >= len(rows):
-            return False
-        overlap = rows[record.index].overlap
+        row = scene.row(record.index) if isinstance(record, Judged) else None
+        overlap = row.overlap if row is not None else None
         return overlap is not None and overlap < self.below
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from engine.records import (
@@ -25,6 +26,7 @@ from engine.records import (
     Verified,
     Vocabulary,
 )
+from engine.tree import ROOT, Tree
 
 Phase = Literal["waiting", "started", "prefill", "draft", "verify", "judge", "commit", "finished"]
 """What the last record was: the step that has just been taken."""
@@ -39,7 +41,11 @@ drawn from it. Final: the bonus or plain token was drawn from it. Void: the pref
 
 @dataclass(frozen=True)
 class RoundSoFar:
-    """One round, as much of it as has happened."""
+    """One round, as much of it as has happened.
+
+    Its places are its drafts, 0 … k − 1, and k for the token that follows when none is left to test. In a chain place i
+    is row i of the verification; in a tree a draft's place shows the row of its parent, which siblings share.
+    """
 
     round: int
     start: int
@@ -55,31 +61,116 @@ class RoundSoFar:
         return len(self.drafted)
 
     @property
+    def is_tree(self) -> bool:
+        return bool(self.drafted) and self.drafted[0].parent is not None
+
+    @cached_property
+    def tree(self) -> Tree:
+        """Of the drafts so far."""
+        return Tree.of([draft.parent for draft in self.drafted])
+
+    @cached_property
+    def path(self) -> tuple[int, ...]:
+        """The drafts accepted so far."""
+        return tuple(judged.index for judged in self.judged if judged.accepted)
+
+    @cached_property
+    def _judged_by_index(self) -> dict[int, Judged]:
+        return {judged.index: judged for judged in self.judged}
+
+    def judged_at(self, index: int) -> Judged | None:
+        """The test of draft ``index``, once it was made."""
+        return self._judged_by_index.get(index)
+
+    def siblings_before(self, index: int) -> tuple[int, ...]:
+        """In a tree the drafts that are tested before draft ``index`` by the same row; each rejection takes from p."""
+        if not self.is_tree or not 0 <= index < self.k:
+            return ()
+        children = self.tree.children(self.tree.parents[index])
+        return children[: children.index(index)]
+
+    @cached_property
+    def next_test(self) -> int | None:
+        """The draft that is tested next; None when none is left, so that the final token follows."""
+        siblings = self.tree.children(self.path[-1] if self.path else ROOT)
+        return next((child for child in siblings if child not in self._judged_by_index), None)
+
+    @property
     def rejected_at(self) -> int | None:
-        """Which draft was rejected."""
+        """Which draft's rejection a correction follows from."""
         last = self.judged[-1] if self.judged else None
-        return last.index if last is not None and not last.accepted else None
+        ended = last is not None and not last.accepted and not (self.is_tree and self.next_test is not None)
+        return last.index if last is not None and ended else None
+
+    @property
+    def ended_at(self) -> int | None:
+        """The place that the final token was drawn at; None when there is none, yet or at all."""
+        if self.committed is None or self.committed.final == "none":
+            return None
+        if self.is_tree:
+            return self.rejected_at if self.committed.final == "correction" else self.k
+        return self.committed.accepted
 
     def fate(self, index: int) -> Fate:
         """Of draft ``index``."""
-        if index < len(self.judged):
-            return "accepted" if self.judged[index].accepted else "rejected"
-        return "void" if self.rejected_at is not None or self.committed is not None else "pending"
+        judged = self.judged_at(index)
+        if judged is not None:
+            return "accepted" if judged.accepted else "rejected"
+        if self.rejected_at is not None or self.committed is not None:
+            return "void"
+        return "void" if self.is_tree and index < self.k and self._cut_off(index) else "pending"
+
+    def _cut_off(self, index: int) -> bool:
+        """Is draft ``index`` of a tree on none of the paths that are still possible?"""
+        way = self.tree.path(index)
+        if way[: len(self.path)] != self.path:
+            return True
+        return len(way) > len(self.path) and way[len(self.path)] in self._judged_by_index
+
+    def row_number(self, index: int) -> int | None:
+        """Which row of the verification stands at place ``index``; None where that isn't settled yet."""
+        if not self.is_tree:
+            return index
+        if 0 <= index < self.k:
+            return self.tree.parents[index] + 1
+        if index == self.k and self.committed is not None and self.ended_at == self.k:
+            return self.path[-1] + 1 if self.path else 0
+        return None
+
+    def position_of(self, index: int) -> int:
+        """The position of the token that place ``index`` decides on."""
+        if not self.is_tree:
+            return self.start + index
+        return self.start + (self.tree.depths[index] if index < self.k else len(self.path))
 
     def row(self, index: int) -> Contrast | None:
-        """p against q behind ``index`` drafts; None if not computed yet, or recorded without detail."""
+        """p against q at place ``index``; None if not computed yet, or recorded without detail."""
         rows = self.verified.rows if self.verified is not None else ()
-        return rows[index] if 0 <= index < len(rows) else None
+        number = self.row_number(index)
+        return rows[number] if number is not None and 0 <= number < len(rows) else None
+
+    def gap(self, index: int) -> float | None:
+        """Difference of the two largest logits at place ``index``."""
+        gaps = self.verified.gaps if self.verified is not None else ()
+        number = self.row_number(index)
+        return gaps[number] if number is not None and 0 <= number < len(gaps) else None
 
     def row_use(self, index: int) -> RowUse:
-        """Of verify row ``index``, 0 … k."""
-        if index < len(self.judged):
-            return "accepted" if self.judged[index].accepted else "rejected"
+        """Of the row at place ``index``, 0 … k."""
+        judged = self.judged_at(index)
+        if judged is not None:
+            return "accepted" if judged.accepted else "rejected"
         if self.rejected_at is not None:
             return "void"
         if self.committed is None:
-            return "computed"
-        return "final" if index == len(self.judged) and self.committed.final != "none" else "void"
+            return "void" if index < self.k and self.fate(index) == "void" else "computed"
+        return "final" if index == self.ended_at else "void"
+
+    def name_of(self, index: int) -> str:
+        """Of draft ``index``, counted from 1; in a tree with its path."""
+        if not self.is_tree:
+            return f"draft {index + 1}"
+        return f"draft {index + 1} ({' › '.join(str(node + 1) for node in self.tree.path(index))})"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 import numpy as np
 
 from engine.debugger.bars import Bar, Mark
@@ -94,9 +95,9 @@ def telling(so_far: RoundSoFar) -> int:
     if so_far.rejected_at is not None:
         return so_far.rejected_at
     if so_far.committed is not None and so_far.committed.final != "none":
-        return so_far.committed.accepted
+        return so_far.ended_at or 0
     if so_far.judged:
-        return len(so_far.judged) - 1
+        return so_far.judged[-1].index
     if so_far.verified is not None or so_far.committed is not None:
         return 0
     return so_far.k - 1
@@ -115,6 +116,7 @@ class _Reading:
         self.moment, self.round, self.index = moment, so_far, index
         self.row = so_far.row(index)
         self.draft = so_far.drafted[index] if index < so_far.k else None
+        self.before = so_far.siblings_before(index)
         self.greedy = moment.greedy
         self.unknown: tuple[Unknown, ...] = moment.started.unknown if moment.started is not None else ()
         self.committed = self._ended_here(so_far.committed)
@@ -124,12 +126,13 @@ class _Reading:
 
     def _ended_here(self, committed: Committed | None) -> Committed | None:
         """The commit, if its last token was drawn from this row."""
-        ended = committed is not None and committed.final != "none" and committed.accepted == self.index
-        return committed if ended else None
+        return committed if self.round.ended_at == self.index else None
 
     def _mass(self) -> float | None:
         if self.greedy or self.use == "void":  # no correction can come from there
             return None
+        if self.before:  # the row's p and q aren't those of this test
+            return self.committed.residual_mass if self.committed is not None else None
         if self.committed is not None and self.committed.residual_mass is not None:
             return self.committed.residual_mass
         if self.row is None or not self.has_q or self.row.overlap is None:
@@ -141,8 +144,9 @@ class _Reading:
         row, draft, committed = self.row, self.draft, self.committed
         judgement = self._judgement()
         return Inspection(
-            lane=self.moment.lane, round=self.round.round, index=self.index, position=self.round.start + self.index,
-            title=f"Position {self.round.start + self.index} · {self._name()}", sentence=self._sentence(judgement),
+            lane=self.moment.lane, round=self.round.round, index=self.index,
+            position=self.round.position_of(self.index),
+            title=f"Position {self.round.position_of(self.index)} · {self._name()}", sentence=self._sentence(judgement),
             use=self.use, greedy=self.greedy, one_hot=self._one_hot(), bars=self._bars(judgement),
             p_rest=row.p_rest if row is not None else None,
             q_rest=row.q_rest if row is not None and self.has_q else None,
@@ -163,7 +167,7 @@ class _Reading:
 
     def _name(self) -> str:
         if self.index < self._drafted():
-            return f"draft {self.index + 1}"
+            return self.round.name_of(self.index)
         return "bonus" if self._drafted() else "plain step"
 
     def _drafted(self) -> int:
@@ -182,11 +186,11 @@ class _Reading:
             c = self.committed
             if not self.greedy and not self.moment.sampled:  # how it was chosen isn't known
                 return {"correction": f"{y} is rejected; the correction {final} takes its place.",
-                        "bonus": f"{_all(c.accepted)} accepted; the bonus {final} follows.",
+                        "bonus": f"{self._all(c.accepted)} accepted; the bonus {final} follows.",
                         "plain": f"{final} is committed.", "none": ""}[c.final]
             source = "the residual" if c.final == "correction" and not c.residual_empty and not self.greedy else "p"
             return {"correction": f"{y} is rejected; the correction {final} is {chosen} {source}.",
-                    "bonus": f"{_all(c.accepted)} accepted: the bonus {final} is {chosen} p.",
+                    "bonus": f"{self._all(c.accepted)} accepted: the bonus {final} is {chosen} p.",
                     "plain": f"{final} is {chosen} p.", "none": ""}[c.final]
         if judgement is not None:
             return f"{y} is {'accepted' if judgement.accepted else 'rejected'}."
@@ -194,11 +198,21 @@ class _Reading:
             return f"{y} is drafted; the target has not seen it yet."
         if self.use == "void":
             never = "tested" if self.draft is not None else "used"
+            if self.round.is_tree and self.draft is not None:
+                return f"Never {never}: another path was taken, or the output ended before it."
             return (f"Never {never}: its prefix no longer exists." if self.round.rejected_at is not None
                     else f"Never {never}: the output ended before it.")
         if self.draft is None:
             return "Computed; used only if all drafts before it are accepted." if self.round.k else "Computed."
+        if self.round.is_tree:
+            return f"Computed; {y} is judged only if its ancestors are accepted and no sibling before it is."
         return f"Computed; {y} is judged only if all drafts before it are accepted." if self.index else "Computed."
+
+    def _all(self, accepted: int) -> str:
+        """What comes before "accepted"."""
+        if self.round.is_tree:
+            return f"A path of {accepted} is"
+        return "The one draft is" if accepted == 1 else f"All {accepted}"
 
     def _notes(self) -> list[str]:
         notes = []
@@ -210,6 +224,9 @@ class _Reading:
                          else "Recorded without rows.")
         if self.greedy:
             notes.append("p and q are shown at temperature 1, and decide nothing.")
+        if self.before:
+            notes.append(f"Tested after {len(self.before)} of its siblings: the test's p is what their rejections "
+                         "left, renormalised; the bars show p and q as they were before.")
         if self._one_hot():
             notes.append("A deterministic guess: q is 1 at the draft.")
         if self.committed is not None and self.committed.residual_empty:
@@ -234,7 +251,7 @@ class _Reading:
         bars: list[Bar] = []
         for token, at_p, at_q in zip(row.ids.tolist(), p, q, strict=True):
             left = None
-            if mass is not None and at_q is not None:
+            if mass is not None and at_q is not None and not self.before:
                 left = min(1.0, max(at_p - at_q, 0.0) / mass) if mass > 0 else 0.0
             bars.append(Bar(token, self.label(token), at_p, at_q, left, self._marks(token, not bars)))
         return tuple(bars)
@@ -264,15 +281,14 @@ class _Reading:
     # The test and the draws
 
     def _judgement(self) -> Judgement | None:
-        if self.index >= len(self.round.judged):
+        judged = self.round.judged_at(self.index)
+        if judged is None:
             return None
-        judged, verified = self.round.judged[self.index], self.round.verified
-        gaps = verified.gaps if verified is not None else ()
         row, best = self.row, judged.best
         return Judgement(
             judged.token, self.label(judged.token, judged.text), judged.accepted, self.greedy,
             judged.p if "p" not in self.unknown else None, judged.q if "q" not in self.unknown else None, judged.draw,
-            best, self.label(best) if best is not None else "", gaps[self.index] if self.index < len(gaps) else None,
+            best, self.label(best) if best is not None else "", self.round.gap(self.index),
             float(row.p[0]) if row is not None and len(row.p) and int(row.ids[0]) == best else None)
 
     def _awaited(self) -> Judgement:
@@ -281,7 +297,8 @@ class _Reading:
         best = int(row.ids[0]) if row is not None and len(row.ids) else None
         p = row.p[row.ids == draft.token] if row is not None else np.empty(0)
         return Judgement(
-            draft.token, self.label(draft.token, draft.text), None, self.greedy, float(p[0]) if len(p) else None,
+            draft.token, self.label(draft.token, draft.text), None, self.greedy,
+            float(p[0]) if len(p) and not self.before else None,
             draft.q if "q" not in self.unknown else None, None, best, self.label(best) if best is not None else "",
             None)
 
@@ -310,17 +327,27 @@ class _Reading:
             choices.append(self._choice("final", source, weights, c.final_draw if c is not None else None,
                                         c.tokens[-1] if c is not None else None))
         if self.draft is not None and self.draft.draw is not None and self.has_q:
-            choices.append(self._choice("draft", "q", of_q(row), self.draft.draw, self.draft.token))
+            choices.append(self._choice("draft", "q", of_q(self._own_q(row)), self.draft.draw, self.draft.token))
         return choices
+
+    def _own_q(self, row: Contrast) -> Contrast:
+        """``row`` with q as this draft was drawn from it: without the siblings drawn before."""
+        if not self.before:
+            return row
+        gone = np.isin(row.ids, [self.round.drafted[sibling].token for sibling in self.before])
+        return msgspec.structs.replace(row, q=np.where(gone, np.float32(0), row.q))
 
     def _final_source(self, row: Contrast) -> tuple[Source, Weights] | None:
         """What the final token is, or will be, drawn from, if it comes from this row."""
         judged = self.round.judged
+        if self.round.is_tree and self.use == "rejected" and (self.before or self.round.rejected_at != self.index):
+            return None  # what earlier siblings left isn't recorded as a row; or the next sibling is tested first
         if self.use == "rejected" and self.mass is not None and self.has_q:
             if self.mass > 0 and not (self.committed is not None and self.committed.residual_empty):
                 return "residual", of_residual(row, self.mass)
             return "p", of_p(row)
-        if self.use == "final" or (self.use == "computed" and self.index == self.round.k == len(judged)):
+        if self.use == "final" or (self.use == "computed" and self.index == self.round.k == len(judged)
+                                   and not self.round.is_tree):
             return "p", of_p(row)
         return None
 
@@ -330,8 +357,3 @@ class _Reading:
         drawn = (draw, token) if draw is not None and token is not None else None
         return Choice(purpose, self.index, source, draw, token, label(token) if token is not None else "",
                       segments(weights, label, drawn), self.mass if source == "residual" and self.mass else 1.0)
-
-
-def _all(accepted: int) -> str:
-    """What comes before "accepted"."""
-    return "The one draft is" if accepted == 1 else f"All {accepted}"

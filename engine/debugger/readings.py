@@ -21,6 +21,8 @@ def draft_of(scene: Scene, place: int) -> Drafted | Judged | None:
 
 
 def judged_of(scene: Scene, place: int) -> Judged | None:
+    if scene.is_tree:
+        return next((judged for judged in scene.judged if judged.index == place), None)
     return scene.judged[place] if 0 <= place < len(scene.judged) else None
 
 
@@ -139,9 +141,10 @@ def entropy_of(scene: Scene, place: int) -> Value:
 
 
 def gap_of(scene: Scene, place: int) -> Value:
-    final, gaps = final_of(scene, place), scene.verified.gaps if scene.verified is not None else ()
-    index = final.accepted if final is not None else place
-    return gaps[index] if 0 <= index < len(gaps) else None
+    if place == FINAL and final_of(scene, place) is None:
+        return None
+    number, gaps = scene.row_number(place), scene.verified.gaps if scene.verified is not None else ()
+    return gaps[number] if 0 <= number < len(gaps) else None
 
 
 def fate_of(scene: Scene, place: int) -> Value:
@@ -172,10 +175,10 @@ def tested_of(scene: Scene) -> int:
 
 
 def rejected_of(scene: Scene) -> int:
-    """0 or 1: nothing is tested behind the first."""
+    """In a chain 0 or 1: nothing is tested behind the first. In a tree siblings are."""
     if scene.committed is not None:
         return scene.committed.tested - scene.committed.accepted
-    return int(bool(scene.judged) and not scene.judged[-1].accepted)
+    return sum(not judged.accepted for judged in scene.judged)
 
 
 def void_of(scene: Scene, place: int) -> Value:
@@ -194,8 +197,8 @@ def drafted_text_of(scene: Scene, place: int) -> Value:
 
 
 def overlap_min_of(scene: Scene, place: int) -> Value:
-    known = [overlap for index in range(len(scene.judged))
-             if (overlap := overlap_of(scene, index)) is not None and math.isfinite(overlap)]
+    known = [overlap for judged in scene.judged
+             if (overlap := overlap_of(scene, judged.index)) is not None and math.isfinite(overlap)]
     return min(known) if known else None
 
 

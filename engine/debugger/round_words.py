@@ -76,20 +76,23 @@ def _chips(moment: Moment, now: RoundSoFar | None) -> list[Chip]:
     if now is None:
         return chips
     chips += [Chip(d.token, one_line(moment.in_line(d.token, d.text)), now.fate(d.index), now.round, d.index,
-                   start + d.index) for d in now.drafted]
+                   d.position) for d in now.drafted]
     done = now.committed
     if done is not None:  # a recording may hold nothing but the outcome
         chips += [Chip(done.tokens[i], one_line(done.texts[i]), "accepted", now.round, i, start + i)
                   for i in range(now.k, min(done.accepted, len(done.tokens)))]
     if done is not None and done.final != "none":
         text = one_line(moment.in_line(done.tokens[-1], done.texts[-1]) or moment.label(done.tokens[-1]))
-        chips.append(Chip(done.tokens[-1], text, done.final, now.round, len(now.judged) if done.final != "correction"
-                          else _rejected(now), start + len(done.tokens) - 1))
+        chips.append(Chip(done.tokens[-1], text, done.final, now.round, _ended(now), start + len(done.tokens) - 1))
     return chips
 
 
-def _rejected(now: RoundSoFar) -> int:
-    return now.rejected_at if now.rejected_at is not None else len(now.judged)
+def _ended(now: RoundSoFar) -> int:
+    """The place of the final token."""
+    if now.is_tree:
+        return now.ended_at if now.ended_at is not None else now.k
+    corrected = now.committed is not None and now.committed.final == "correction" and now.rejected_at is not None
+    return now.rejected_at or 0 if corrected else len(now.judged)
 
 
 # What has just happened, in words
@@ -152,7 +155,13 @@ def _verified(now: RoundSoFar) -> str:
 def _judged(moment: Moment, now: RoundSoFar) -> str:
     last = now.judged[-1]
     said = [verdict(moment, last)]
-    if last.accepted and last.index + 1 < now.k:
+    if now.is_tree and now.next_test is not None:
+        following = now.drafted[now.next_test]
+        what = "Next is what continues it" if last.accepted else "Next is its sibling"
+        said.append(f"{what}: {now.name_of(following.index)}, {named(moment, following.token, following.text)}.")
+    elif now.is_tree and last.accepted:
+        said.append("Nothing continues it in the tree.")
+    elif last.accepted and last.index + 1 < now.k:
         after = now.drafted[last.index + 1]
         said.append(f"Next is draft {last.index + 2}, {named(moment, after.token, after.text)}.")
     elif last.accepted:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from engine.debugger.history import History, Moment, Phase, RoundSoFar
 from engine.records import Committed, Contrast, Drafted, Judged, Record, RunStarted, Totals, Verified
+from engine.tree import ROOT
 
 FINAL = -1
 """The place of a round's correction, bonus or plain token; drafts have places 0 … k−1."""
@@ -177,13 +178,27 @@ class Scene:
     def deciding(self) -> int:
         """The round's place to look at when none is chosen: the last draft that was judged, else drafted; else the
         correction, bonus or plain token."""
+        if self.is_tree and self.judged:
+            return self.judged[-1].index
         return len(self.judged or self.drafted) - 1 if self.judged or self.drafted else FINAL
+
+    @property
+    def is_tree(self) -> bool:
+        return bool(self.drafted) and self.drafted[0].parent is not None
+
+    def row_number(self, place: int) -> int:
+        """Which row of the verification decides at a place; −1: none."""
+        if place == FINAL:
+            if self.committed is None:
+                return FINAL
+            return self.committed.path[-1] + 1 if self.committed.path else self.committed.accepted
+        if self.is_tree and 0 <= place < len(self.drafted):
+            return (self.drafted[place].parent or 0) + 1 if self.drafted[place].parent != ROOT else 0
+        return place
 
     def row(self, place: int) -> Contrast | None:
         """p against q at a place, as far as it was recorded."""
         if self.verified is None:
             return None
-        if place == FINAL and self.committed is not None:
-            place = self.committed.accepted
-        rows = self.verified.rows
-        return rows[place] if 0 <= place < len(rows) else None
+        number, rows = self.row_number(place), self.verified.rows
+        return rows[number] if 0 <= number < len(rows) else None

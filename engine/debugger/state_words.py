@@ -76,8 +76,10 @@ def _drafts(moment: Moment, started: RunStarted, now: RoundSoFar) -> list[Fact]:
         judged += f", {left} never tested"
     elif left and now.verified is not None:
         judged += f"; {left} not judged yet"
-    positions = f"{now.start:,}" + (f" to {now.start + now.k:,}" if now.k else "")
-    return [Fact("drafts", f"k = {now.k}{asked}{judged}"), Fact("positions", positions)]
+    levels = 1 + max(now.tree.depths, default=-1)
+    shape = f" in a tree of {levels} {'level' if levels == 1 else 'levels'}" if now.is_tree else ""
+    positions = f"{now.start:,}" + (f" to {now.start + levels:,}" if now.k else "")
+    return [Fact("drafts", f"k = {now.k}{shape}{asked}{judged}"), Fact("positions", positions)]
 
 
 # Draws

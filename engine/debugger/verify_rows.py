@@ -1,7 +1,9 @@
-"""The rows of a round's one forward: what each was computed after, and what became of it."""
+"""The rows of a round's one forward: what each was computed after, and what became of it. In a tree siblings are judged
+by one row; it is listed once for each, in the order in which they would be tested, under its path."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,7 +17,8 @@ TAIL = 24
 
 @dataclass(frozen=True)
 class VerifyRow:
-    """Row ``index`` of round ``round``: p after the prefix and drafts 0 … index − 1."""
+    """Place ``index`` of round ``round`` (see :class:`engine.debugger.history.RoundSoFar`): in a chain row ``index``,
+    p after the prefix and drafts 0 … index − 1."""
 
     round: int
     index: int
@@ -51,12 +54,17 @@ def verify_rows(moment: Moment) -> VerifyRows | None:
     base = now.start
     tail = [moment.in_line(token) for token in moment.history.ids[max(0, base - TAIL) : base]]
     prefix = ("…" if base > TAIL else "") + squeezed("".join(tail))
-    rows = []
-    for index in range(now.k + 1):
-        rows.append(_row(moment, now, index, prefix))
-        if index < now.k:
-            prefix += squeezed(moment.in_line(now.drafted[index].token, now.drafted[index].text))
+    places = [*range(now.k), *((now.k,) if not now.is_tree or now.ended_at == now.k else ())]
+    rows = [_row(moment, now, index, prefix + _between(moment, now, index)) for index in places]
     return VerifyRows(_title(now), _remark(moment, now), tuple(rows))
+
+
+def _between(moment: Moment, now: RoundSoFar, index: int) -> str:
+    """The drafts between the prefix and place ``index``, on one line."""
+    above: Sequence[int] = range(index)
+    if now.is_tree:
+        above = now.tree.path(now.tree.parents[index]) if index < now.k else now.path
+    return "".join(squeezed(moment.in_line(now.drafted[i].token, now.drafted[i].text)) for i in above)
 
 
 def _row(moment: Moment, now: RoundSoFar, index: int, prefix: str) -> VerifyRow:
@@ -64,10 +72,11 @@ def _row(moment: Moment, now: RoundSoFar, index: int, prefix: str) -> VerifyRow:
         else "missing"
     token, label, kind = _token(moment, now, index)
     correction = ""
-    if use == "rejected" and now.committed is not None and now.committed.final == "correction":
+    if index == now.rejected_at and now.committed is not None and now.committed.final == "correction":
         last = now.committed.tokens[-1]
         correction = moment.label(last) if last != UNKNOWN_TOKEN else moment.in_line(last).strip()
-    return VerifyRow(now.round, index, now.start + index, prefix, use, _status(moment, now, index, use), correction,
+    status = _named(now, index) + _status(moment, now, index, use)
+    return VerifyRow(now.round, index, now.position_of(index), prefix, use, status, correction,
                      token, label, kind)
 
 
@@ -82,6 +91,13 @@ def _token(moment: Moment, now: RoundSoFar, index: int) -> tuple[int | None, str
     return None, "", "void" if now.fate(index) == "void" else "pending"
 
 
+def _named(now: RoundSoFar, index: int) -> str:
+    """A tree's path before the status; nothing in a chain."""
+    if not now.is_tree or index >= now.k:
+        return ""
+    return f"{' › '.join(str(node + 1) for node in now.tree.path(index))}: "
+
+
 def _status(moment: Moment, now: RoundSoFar, index: int, use: RowUse | Literal["missing"]) -> str:
     drawn = "drawn" if moment.sampled else "chosen"
     match use:
@@ -93,6 +109,8 @@ def _status(moment: Moment, now: RoundSoFar, index: int, use: RowUse | Literal["
             bonus = now.committed is not None and now.committed.final == "bonus"
             return f"{'bonus' if bonus else 'token'} {drawn}"
         case "void":
+            if now.is_tree:
+                return "void: not on the path"
             gone = now.rejected_at is not None
             return "void: its prefix no longer exists" if gone else "void: the output ended first"
     return use

@@ -174,7 +174,8 @@ def _known(**args: object) -> Event:
 
 def _draft_args(done: Round, draft: Drafted) -> Event:
     return _known(round=draft.round, index=draft.index, position=draft.position, token=_id(draft.token),
-                  text=draft.text, q=draft.q, draw=draft.draw, source=draft.source, fate=done.facts.fate(draft.index))
+                  text=draft.text, q=draft.q, draw=draft.draw, source=draft.source, fate=done.facts.fate(draft.index),
+                  parent=draft.parent)
 
 
 def _verify_args(done: Round) -> Event:

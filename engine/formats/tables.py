@@ -30,7 +30,8 @@ class Place:
 
     @property
     def position(self) -> int:
-        return self.round.committed.position + (self.round.committed.accepted if self.index is None else self.index)
+        committed = self.round.committed
+        return committed.position + committed.accepted if self.draft is None else self.draft.position
 
     @property
     def q(self) -> float | None:
@@ -117,14 +118,14 @@ def _pass_chance(p: Place) -> float | None:
 
 
 def _overlap(p: Place) -> float | None:
-    row = p.round.facts.row(p.round.committed.accepted if p.index is None else p.index)
+    index = p.round.facts.ended_at if p.index is None else p.index
+    row = p.round.facts.row(index) if index is not None else None
     return row.overlap if row is not None and row.overlap is not None and not math.isnan(row.overlap) else None
 
 
 def _gap(p: Place) -> float | None:
-    verified = p.round.facts.verified
-    index = p.round.committed.accepted if p.index is None else p.index
-    return verified.gaps[index] if verified is not None and index < len(verified.gaps) else None
+    index = p.round.facts.ended_at if p.index is None else p.index
+    return p.round.facts.gap(index) if index is not None else None
 
 
 def _draw(p: Place) -> float | None:
