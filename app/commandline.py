@@ -21,6 +21,7 @@ COMMANDS = {
     "record": "decode one lane into a trace file",
     "compare": "decode with several drafters against plain decoding",
     "convert": "bring a trace from one format into another",
+    "train": "make a drafter for a target out of the target's own answers",
     "calibrate": "find the layers that layer skip should leave out of a target",
     "prove": "show that the output is still the target's, or where a rule bends it",
 }
@@ -126,6 +127,22 @@ def add_proof_options(parser: argparse.ArgumentParser) -> None:
                         help="larger cases, more samples, and every wrong rule against every check")
 
 
+def add_train_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("method", metavar="METHOD", type=_text, help="draft, eagle or medusa")
+    add_model_options(parser)
+    group = parser.add_argument_group("training")
+    group.add_argument("--out", metavar="FOLDER", type=_text, default=None,
+                       help="where the drafter goes (where lanes for this target look for it)")
+    group.add_argument("--work", metavar="FOLDER", type=_text, default=None,
+                       help="where answers, features and checkpoints are kept: a stopped run goes on (the cache)")
+    group.add_argument("--prompts", metavar="N", type=_whole, default=300,
+                       help="prompts of each of the thirteen kinds, answered twice each (300)")
+    group.add_argument("--answer-tokens", metavar="N", type=_whole, default=160, help="longest answer (160)")
+    group.add_argument("--steps", metavar="N", type=_whole, default=1500, help="training steps (1500)")
+    group.add_argument("--no-measure", dest="measure", action="store_false", default=True,
+                       help="leave out the held-out figures at the end")
+
+
 def add_convert_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="IN", type=_text, nargs="?", help="a trace, or a file of another program")
     parser.add_argument("target", metavar="OUT", type=_text, nargs="?",
@@ -164,6 +181,12 @@ def add_run_options(parser: argparse.ArgumentParser, *, many_drafters: bool) -> 
                           help="choose the draft length anew each round by what was accepted; --gamma is the most")
     sampling.add_argument("--stop-below", metavar="X", type=_number, default=0.0,
                           help="end a round's drafting once the drafter's largest probability is below this (0: off)")
+    sampling.add_argument("--tree", choices=("top", "sampled"), default=None,
+                          help="draft a tree instead of a chain: the most probable children, or drawn ones")
+    sampling.add_argument("--tree-top", metavar="N", type=_whole, default=None, help="children of a node at most (4)")
+    sampling.add_argument("--tree-nodes", metavar="N", type=_whole, default=None, help="drafts of a tree in all (16)")
+    sampling.add_argument("--gather", action="store_true",
+                          help="verify trees bit-exactly, each node's ancestors gathered in the cache's order (slower)")
     sampling.add_argument("--temperature", metavar="X", type=_number, default=0.0, help="0 is greedy (0)")
     sampling.add_argument("--top-k", metavar="N", type=_whole, default=0, help="0 is off (0)")
     sampling.add_argument("--top-p", metavar="X", type=_number, default=1.0, help="1 is off (1)")
@@ -225,6 +248,9 @@ def _command_parser(name: str) -> argparse.ArgumentParser:
         add_model_options(parser)
         parser.add_argument("--minutes", metavar="M", type=_minutes, default=5.0,
                             help="how long to search; texts and the last measurements come on top (5)")
+        return parser
+    if name == "train":
+        add_train_options(parser)
         return parser
     if name == "convert":
         add_convert_options(parser)

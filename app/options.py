@@ -47,18 +47,24 @@ def drafter_settings(args: argparse.Namespace, spelled: str) -> DrafterSettings:
 
 
 def _dynamic(args: argparse.Namespace, spelled: str) -> dict[str, object]:
-    """The options of dynamic length. In a comparison they are for the lanes that can use them, as ``--skip`` is; where
-    none can, the settings say why."""
+    """The options of dynamic length and of trees. In a comparison they are for the lanes that can use them, as
+    ``--skip`` is; where none can, the settings say why."""
     lanes = args.drafter if isinstance(args.drafter, list) else [args.drafter]
     given: dict[str, object] = {}
-    for name, serves in (("stop_below", _draws), ("adaptive", _drafts)):
-        if getattr(args, name) and (serves(spelled) or (spelled in lanes and not any(map(serves, lanes)))):
+    for name, serves in (("stop_below", _draws), ("adaptive", _drafts), ("tree", _trees), ("tree_top", _trees),
+                         ("tree_nodes", _trees), ("gather", _trees)):
+        wanted = getattr(args, name) not in (None, False, 0.0)
+        if wanted and (serves(spelled) or (spelled in lanes and not any(map(serves, lanes)))):
             given[name] = getattr(args, name)
     return given
 
 
 def _draws(spelled: str) -> bool:
     return methods.method(DrafterSettings.parse(spelled).kind).draws
+
+
+def _trees(spelled: str) -> bool:
+    return methods.method(DrafterSettings.parse(spelled).kind).trees
 
 
 def _drafts(spelled: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engine import methods
 from engine.drafters import outside
 from engine.drafters.base import Drafter, Maker
-from engine.errors import ModelError
+from engine.errors import ModelError, SettingsError
 from engine.models import Model
 from engine.runner import Runner
 
@@ -23,6 +23,8 @@ def make(settings: RunSettings, target: Model, runner: Runner, models: Models) -
     loaded draft models by the name the person gave. Raises :class:`ModelError` or :class:`MismatchError` when it can't
     serve this target, :class:`DraftError` when another package's method fails."""
     kind = settings.drafter.kind
+    if settings.drafter.tree and not methods.method(kind).trees:
+        raise SettingsError(f"{methods.method(kind).label} drafts no trees; leave tree out, or choose eagle or medusa.")
     maker: Maker = methods.maker(kind)
     if methods.own(kind):
         return maker(settings, target, runner, models)

@@ -7,6 +7,7 @@ without an error and guesses nonsense, so the target's fingerprint is part of it
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from safetensors.torch import load_file
 
 from engine.errors import MismatchError, ModelError
 from engine.models import Model, hub
+from engine.models.builtin import cache_root
 from engine.models.progress import Reporter
 
 SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "drafters"
@@ -57,18 +59,16 @@ class Checkpoint:
                 f"the target's is {target.info.fingerprint}")
 
 
-def load(method: str, target: Model, source: str) -> Checkpoint:
-    """The checkpoint in a folder or hub id ``source``; "": the one that ships. Raises :class:`ModelError` when it
-    can't be found or read; whether it fits the target is another question."""
-    folder = _folder(method, target, source)
+def load(method: str, target: Model, source: str,
+         examine: Callable[[dict[str, Any]], None] = lambda config: None) -> Checkpoint:
+    """The checkpoint in a folder or hub id ``source``; "": the one that ships. ``examine`` may refuse it by its
+    config.json, which happens before weights are downloaded. Raises :class:`ModelError` when it can't be found or read;
+    whether it fits the target is another question."""
     named = source or f"the {method} drafter that ships with SpecScope"
-    try:
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        if not isinstance(config, dict):
-            raise ValueError("not an object")
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{named} can't be read: its {CONFIG} is missing or broken.", details=str(error)) from error
-    files = sorted(folder.glob("*.safetensors"))
+    folder = _folder(method, target, source, lambda found: examine(_config(found, named)))
+    config = _config(folder, named)
+    examine(config)
+    files = [folder / WEIGHTS] if (folder / WEIGHTS).exists() else sorted(folder.glob("*.safetensors"))
     if not files:
         found = ", ".join(sorted(path.name for path in folder.iterdir())[:6]) or "nothing"
         raise ModelError(f"{named} has no .safetensors file (there is {found}); SpecScope reads no other format, since "
@@ -80,8 +80,26 @@ def load(method: str, target: Model, source: str) -> Checkpoint:
     return Checkpoint(source, config, tensors)
 
 
-def _folder(method: str, target: Model, source: str) -> Path:
+def trained(method: str, fingerprint: str) -> Path:
+    """Where ``train`` puts a drafter for a target, unless told otherwise: lanes find it by themselves, before the one
+    that ships."""
+    return cache_root() / "drafters" / fingerprint / method
+
+
+def _config(folder: Path, named: str) -> dict[str, Any]:
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        if not isinstance(config, dict):
+            raise ValueError("not an object")
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{named} can't be read: its {CONFIG} is missing or broken.", details=str(error)) from error
+    return config
+
+
+def _folder(method: str, target: Model, source: str, examine: Callable[[Path], None]) -> Path:
     if not source:
+        if (trained(method, target.info.fingerprint) / CONFIG).exists():
+            return trained(method, target.info.fingerprint)
         if not (SHIPPED / method / CONFIG).exists():
             raise ModelError(f"No {method} drafter ships with SpecScope for {target.info.name}; train one: python "
                              f"main.py train {method} --target {target.info.source or target.info.name}")
@@ -89,7 +107,7 @@ def _folder(method: str, target: Model, source: str) -> Path:
     if Path(source).expanduser().is_dir():
         return Path(source).expanduser()
     if "/" in source and len(Path(source).parts) == 2 and not source.startswith((".", "/", "~")):
-        return hub.download(source, revision=None, code=False, report=Reporter(), examine=lambda _: None)
+        return hub.download(source, revision=None, code=False, report=Reporter(), examine=examine)
     raise ModelError(f"{source} is neither a folder nor a hub id, so no {method} drafter can be loaded from it.")
 
 

@@ -27,13 +27,16 @@ class TrainingBatch:
     lengths: torch.Tensor
     """(B,)"""
 
+    def to(self, device: torch.device) -> TrainingBatch:
+        return TrainingBatch(*(one.to(device) for one in (self.tokens, self.features, self.begins, self.lengths)))
+
     @property
     def places(self) -> torch.Tensor:
         """(1, n)"""
         return torch.arange(self.tokens.shape[1], device=self.tokens.device)[None]
 
 
-def batches(data: Dataset, samples: Sequence[Sample], tokens: int, seed: int) -> Iterator[list[Sample]]:
+def batches(samples: Sequence[Sample], tokens: int, seed: int) -> Iterator[list[Sample]]:
     """One epoch: every sample once, in a shuffled order, batches of about ``tokens`` tokens, pads included."""
     chance = random.Random(seed)
     order = chance.sample(list(samples), len(samples))

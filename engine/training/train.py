@@ -1,0 +1,184 @@
+"""Making a drafter, from prompts to a folder that loads: answers, features, training, held-out figures.
+
+Everything lies in a work folder as it is made, so a run that was stopped goes on where it was: answers and features
+are only ever added to, the network's checkpoint replaces the one before. Answers and features serve all methods.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from engine.errors import ModelError
+from engine.models import Model
+from engine.models.progress import Reporter
+from engine.race import machine
+from engine.runner import text_config
+from engine.settings import DrafterSettings
+from engine.training import package
+from engine.training.answers import Answer, Task, answers, read, write
+from engine.training.batches import TrainingBatch, batches, collate
+from engine.training.dataset import Dataset, Sample, depths_for, extend
+from engine.training.fit import Fit, Plan
+from engine.training.measured import Measured
+from engine.training.prompts import prompts
+from engine.training.recipe import Recipe, recipe
+from engine.training.report import Held, held_out, together
+from engine.training.teacher import Teacher, draft_vocabulary
+
+PAIRS = ((0.0, 1.0), (0.0, 0.7))
+"""Temperatures of a prompt's two answers, in turn: greedy ones matter most, and every prompt has one."""
+LONGEST_PROMPT = 420
+"""Tokens: longer ones cost more than they teach."""
+KEPT_BACK = 80
+"""Answers that are only measured on while training."""
+CURVE_EVERY = 200
+"""Steps between two points of the learning curve."""
+
+
+@dataclass(frozen=True)
+class Options:
+    method: str
+    """draft, eagle or medusa."""
+    out: Path
+    """Where the drafter goes."""
+    work: Path
+    """Where answers, features and checkpoints are kept."""
+    prompts: int = 300
+    """Of each kind, two answers each."""
+    max_new_tokens: int = 160
+    """Of an answer."""
+    steps: int = 1100
+    batch_tokens: int = 2000
+    draft_vocabulary: int = 8192
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Point:
+    """Of the learning curve, on answers kept back: shares accepted had all drafts before been, by place."""
+
+    step: int
+    loss: float
+    greedy: list[float]
+    sampled: list[float]
+
+
+def train(target: Model, options: Options, report: Reporter,
+          curve: Callable[[Point], None] = lambda point: None) -> Path:
+    """The drafter's folder. Raises :class:`ModelError` for a target that can't be trained for, :class:`Cancelled` when
+    the person cancels: what was made until then is kept."""
+    if getattr(target.tokenizer, "chat_template", None) is None:
+        raise ModelError(f"{target.info.name} has no chat template, so it can't answer the prompts that drafters learn "
+                         "from; choose an instruction-tuned target.")
+    depths = depths_for(target.info.layers)
+    data = make_data(target, options, depths, report)
+    samples = random.Random(options.seed).sample(data.sequences, len(data.sequences))
+    back = min(KEPT_BACK, len(samples) // 4)
+    kept_back, learned = samples[:back], samples[back:]
+    ids, covered = draft_vocabulary(learned, min(options.draft_vocabulary, target.info.vocabulary),
+                                    target.info.vocabulary)
+    torch.manual_seed(options.seed)
+    made = recipe(options.method, target, ids, depths)
+    points = fit(made, data, learned, kept_back, Teacher(target.hf, ids), options, report, curve)
+    package.write(options.out, made, target, ids, {
+        "answers": len(learned), "answer_tokens": sum(len(s.tokens) - s.begin for s in learned),
+        "temperatures": sorted({s.temperature for s in learned}), "coverage": covered, "steps": options.steps,
+        "batch_tokens": options.batch_tokens, "rate": made.rate, "seed": options.seed,
+        "curve": [{"step": p.step, "loss": p.loss, "greedy": p.greedy, "sampled": p.sampled} for p in points]})
+    return options.out
+
+
+def make_data(target: Model, options: Options, depths: Sequence[int], report: Reporter) -> Dataset:
+    """Answers that are missing, then features that are missing."""
+    options.work.mkdir(parents=True, exist_ok=True)
+    path = options.work / "answers.jsonl"
+    done = read(path) if path.exists() else []
+    wanted = tasks(target, options.prompts, options.seed)
+    left = Counter((a.kind, a.prompt, a.temperature) for a in done)
+    todo = []
+    for task in wanted:
+        key = (task.kind, task.prompt, task.temperature)
+        if left[key]:
+            left[key] -= 1
+        else:
+            todo.append(task)
+    found: Iterator[Answer] = write(path, answers(target, todo, max_new_tokens=options.max_new_tokens,
+                                                  seed=options.seed + len(done)))
+    for number, answer in enumerate(found, len(done) + 1):
+        done.append(answer)
+        report("The target answers", number, len(wanted), "answers")
+    folder = options.work / "features"
+    extend(folder, target, done, depths, lambda at, total: report("Computing features", at, total, "answers"))
+    return Dataset(folder, len(depths) * text_config(target.hf).hidden_size)
+
+
+def tasks(target: Model, per_kind: int, seed: int) -> list[Task]:
+    """Two answers a prompt, in an order whose every part is balanced over kinds."""
+    found = []
+    for number, prompt in enumerate(prompts("train", per_kind, seed=seed)):
+        ids = tuple(target.encode(prompt.text, chat=True))
+        if len(ids) <= LONGEST_PROMPT:
+            found += [Task(prompt.kind, ids, temperature) for temperature in PAIRS[number % len(PAIRS)]]
+    return found
+
+
+def fit(made: Recipe, data: Dataset, learned: Sequence[Sample], kept_back: Sequence[Sample], teacher: Teacher,
+        options: Options, report: Reporter, curve: Callable[[Point], None]) -> list[Point]:
+    """Train, and measure on the answers kept back now and then."""
+    device = teacher.head.device
+    made.module.to(device)
+
+    def epoch(number: int) -> Iterator[TrainingBatch]:
+        for samples in batches(learned, options.batch_tokens, options.seed + number):
+            yield collate(data, samples).to(device)
+
+    def point(step: int) -> Point:
+        measured = Measured()
+        with torch.no_grad(), torch.autocast(device.type, dtype=torch.bfloat16):
+            losses = [float(made.loss(collate(data, samples).to(device), teacher, measured=measured))
+                      for samples in batches(kept_back, 2 * options.batch_tokens, 0)]
+        return Point(step, sum(losses) / max(1, len(losses)), measured.greedy, measured.sampled)
+
+    points: list[Point] = []
+    run = Fit(made.module, Plan(options.steps, made.rate), options.work / options.method)
+    for step in run.run(epoch, lambda batch: made.loss(batch, teacher)):
+        report(f"Training the {made.method} drafter", step.number, options.steps, "steps")
+        if step.number % CURVE_EVERY == 0 or step.number == options.steps:
+            points.append(point(step.number))
+            curve(points[-1])
+    return points
+
+
+def measure(target: Model, options: Options, report: Reporter, *, chat: int = 8, tokens: int = 96,
+            gamma: int = 4) -> dict[str, Any]:
+    """Held-out figures of the drafter in ``options.out``, written into its config.json and card.
+
+    α by position at T 0 and 1, cost ratio, predicted and measured speed-up, on ``chat`` held-out chat prompts.
+    """
+    drafter = DrafterSettings(kind=options.method, model=str(options.out), gamma=gamma)
+    chosen = prompts("held_out", chat, seed=options.seed, kinds=("chat",))
+    figures = []
+    for temperature in (0.0, 1.0):
+        found = held_out(target, [drafter], chosen, temperature=temperature, max_new_tokens=tokens,
+                         progress=lambda at, total: report("Measuring on held-out prompts", at, total, "prompts"))
+        one = together(lanes[0] for lanes in found.values())
+        if one.unfinished:
+            raise ModelError(f"The trained drafter can't be measured: {one.unfinished}")
+        figures.append({"temperature": temperature, **_figures(one)})
+    said = {"prompts": len(chosen), "tokens": tokens, "gamma": gamma, "dtype": target.info.dtype,
+            "machine": machine(), "figures": figures}
+    package.add_report(options.out, said)
+    return said
+
+
+def _figures(one: Held) -> dict[str, Any]:
+    return {"alpha": one.alpha, "alpha_by_position": one.by_position, "tested": one.totals.tested,
+            "mean_committed_length": one.totals.mean_committed_length, "cost_ratio": one.cost_ratio,
+            "predicted": one.predicted, "measured": one.measured}
