@@ -162,7 +162,11 @@ def _sequence(lane: Lane, record: RunStarted) -> dict[str, Any]:
 
 def _draft(done: Round, step: int) -> dict[str, Any]:
     c = done.committed
-    drafts, accepted, emitted = [draft.token for draft in done.facts.drafted], c.accepted, c.tokens[-1]
+    told, accepted, emitted = done.facts.drafted, c.accepted, c.tokens[-1]
+    if done.facts.is_tree:  # the format knows chains: the path, and the draft whose rejection ended it
+        rejected = done.facts.rejected_at
+        told = tuple(told[i] for i in (*c.path, *((rejected,) if rejected is not None else ())))
+    drafts = [draft.token for draft in told]
     if c.final == "none":
         drafts, accepted = list(c.tokens[:-1]), len(c.tokens) - 1
     if step:

@@ -165,6 +165,14 @@ def test_a_trace_of_it_opens_and_exports(tree: str, sampling: Sampling, tmp_path
             save(tmp_path / f"out{one.suffixes[0]}", records, one)
 
 
+def test_specspecs_tells_the_path_as_a_chain(tmp_path: Path) -> None:
+    records = lane("sampled", WARM)
+    save(tmp_path / "out.specspecs", records, registry.named("specspecs"))
+    again = [one for one in registry.read(tmp_path / "out.specspecs") if isinstance(one, Committed)]
+    ours = [token for one in records if isinstance(one, Committed) for token in one.tokens]
+    assert [token for one in again for token in one.tokens] == ours
+
+
 def test_where_lanes_part_the_row_is_that_of_the_path() -> None:
     out = Output()
     for record in lane("top", Sampling()):
