@@ -75,15 +75,18 @@ def restore(target: Model, past: Past, settings: RunSettings, models: Mapping[st
     runner = Runner(target.hf, slots=past.started.slots, gather=past.started.settings.drafter.gather)
     drafter = drafters.make(settings, target, runner, models)
     check = checks.watch(runner, drafter)
-    kept = recall(target.hf, past)
+    kept = None if runner.features else recall(target.hf, past)  # features come with forwards only
     chunk, identical = _target(runner, past, kept, cancelled)
     weights = models[settings.drafter.model].hf if settings.drafter.kind == "model" else target.hf
     method = msgspec.structs.replace(settings.drafter, gamma=None)
     if isinstance(drafter, ModelDrafter):
         same = kept if kept and kept.method == method and kept.drafter and kept.drafter.model() is weights else None
-        _drafter(drafter, past, same, _drafter_chunk(past, settings, models, chunk), cancelled)
+        _drafter(drafter, past, same, _drafter_chunk(past, drafter, settings, chunk), cancelled)
     else:
         drafter.prefill(past.prompt[:-1])
+        relive = getattr(drafter, "relive", None)
+        if relive:
+            relive(past.tokens, [one.start for one in past.rounds if one.k])
     _check_lengths(runner, drafter, past, settings)
     check(seq.tokens)
     keep(target.hf, past, method, runner, (drafter.runner, weights) if isinstance(drafter, ModelDrafter) else None,
@@ -245,12 +248,12 @@ def joined(forwards: Sequence[Forward], most: int) -> list[Forward]:
     return out
 
 
-def _drafter_chunk(past: Past, settings: RunSettings, models: Mapping[str, Model], target_chunk: int) -> int:
+def _drafter_chunk(past: Past, drafter: ModelDrafter, settings: RunSettings, target_chunk: int) -> int:
     """How wide a drafter's forwards may be, for the bits of single steps: the target's layers, some left out, as those
     just were; another model as measured. 1 where rows depend on the cache's size, which then has to grow as it did."""
-    if settings.drafter.kind != "model":
+    if settings.drafter.kind == "layer-skip":
         return 1 if past.started.exactness.one_size else target_chunk
-    found = exactness(models[settings.drafter.model].hf, DRAFTER_CHUNK)
+    found = exactness(drafter.runner.model, DRAFTER_CHUNK)
     return 1 if found.one_size else found.width_limit
 
 

@@ -12,6 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from engine.debugger.what_if import NoChange, OtherSettings
 from engine.drafters import checkpoint, eagle
 from engine.drafters.base import RoundDraws
 from engine.errors import MismatchError, ModelError
@@ -22,7 +23,8 @@ from engine.settings import DrafterSettings, RunSettings, Sampling
 from engine.training import package
 from engine.training.dataset import depths_for
 from engine.training.recipe import METHODS, recipe
-from tests.engine.support import GREEDY, WARM, lanes, target
+from tests.engine.branching import FEW, WARPED, branched, rounds_of, same
+from tests.engine.support import GREEDY, WARM, lanes, run, settings, target
 
 PROMPT = [5, 17, 9, 33, 21, 4, 9, 33]
 IDS = torch.tensor(sorted({*range(0, 352, 3), 7, 11}))
@@ -203,6 +205,24 @@ def test_a_drafter_of_another_method_or_version_is_refused(tmp_path: Path) -> No
 def test_without_one_for_the_target_it_says_how_to_train(method: str) -> None:
     with pytest.raises((MismatchError, ModelError), match=f"train {method} --target"):
         checkpoint.load(method, target(), "").check(method, target())
+
+
+@pytest.mark.parametrize("sampling", [GREEDY, FEW, WARPED], ids=str)
+@pytest.mark.parametrize("method", METHODS)
+def test_branches_repeat_the_original(method: str, sampling: Sampling) -> None:
+    """Whatever the drafter had cached comes back bit for bit."""
+    one = run(target(), PROMPT, drafting(method, sampling=sampling, tokens=40))
+    for number in rounds_of(one):
+        same(branched(target(), one, NoChange(round=number)).records, one.records)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_branch_changes_to_a_trained_drafter(method: str) -> None:
+    one = run(target(), PROMPT, settings("ngram", tokens=40))
+    asked = drafting(method, tokens=40)
+    again = branched(target(), one, OtherSettings(round=3, settings=asked))
+    assert again.finished.reason == "length", again.finished.message
+    assert again.tokens == one.tokens
 
 
 def test_trees_are_for_those_that_draft_them() -> None:
