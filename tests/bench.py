@@ -6,6 +6,7 @@
     lookup      what prompt lookup's index costs with 100 000 tokens of context
     exact       what padding every forward to one width costs in float32, where rows need it to be bit-exact
     trees       a tree verified as it lies, with its ancestors gathered, and chains as deep and as wide
+    drafters    the five ways to draft on held-out prompts: α by position, costs, speed-ups by kind of task
     stepping    going back and forth over 10 000 rounds in the window
 """
 
@@ -184,8 +185,11 @@ def exact(repeats: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=["speed", "recording", "lookup", "exact", "trees", "stepping"],
-                        help="speed, recording, lookup, exact, trees, stepping (all)")
+    parser.add_argument("parts", nargs="*", default=["speed", "drafters", "recording", "lookup", "exact",
+                                                            "trees", "stepping"],
+                        help="speed, drafters, recording, lookup, exact, trees, stepping (all)")
+    parser.add_argument("--per-kind", type=int, default=2, help="drafters: held-out prompts of each kind")
+    parser.add_argument("--chat", type=int, default=8, help="drafters: held-out chat prompts")
     parser.add_argument("--tokens", type=int, default=128)
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--kinds", nargs="+", default=["chat", "edit", "quotes"])
@@ -193,6 +197,10 @@ def main() -> None:
     print(f"{machine()}, torch {torch.__version__}, {torch.get_num_threads()} threads")
     if "speed" in args.parts:
         speed([p for p in PROMPTS if p.kind in args.kinds], args.tokens, args.repeats)
+    if "drafters" in args.parts:
+        from tests.bench_drafters import drafters
+
+        drafters(args.tokens, args.per_kind, args.chat)
     if "recording" in args.parts:
         recording(args.repeats)
     if "lookup" in args.parts:
