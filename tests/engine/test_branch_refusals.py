@@ -93,8 +93,7 @@ def test_a_cache_that_was_not_restored_is_noticed(monkeypatch: pytest.MonkeyPatc
         branched(target(), one, NoChange(round=4), twins("llama"))
     monkeypatch.undo()
     forward = Runner.forward
-    monkeypatch.setattr(Runner, "forward", lambda self, tokens, rows=0: forward(self, [t * 0 + 5 for t in tokens],
-                                                                                rows=rows))
+    monkeypatch.setattr(Runner, "forward", lambda self, tokens, **how: forward(self, [t * 0 + 5 for t in tokens], **how))
     with pytest.raises(CacheError, match="of the target's cache holds id"):
         branched(target(), one, NoChange(round=4), twins("llama"))
 
