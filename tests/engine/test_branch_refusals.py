@@ -93,7 +93,8 @@ def test_a_cache_that_was_not_restored_is_noticed(monkeypatch: pytest.MonkeyPatc
         branched(target(), one, NoChange(round=4), twins("llama"))
     monkeypatch.undo()
     forward = Runner.forward
-    monkeypatch.setattr(Runner, "forward", lambda self, tokens, **how: forward(self, [t * 0 + 5 for t in tokens], **how))
+    monkeypatch.setattr(Runner, "forward",
+                        lambda self, tokens, **how: forward(self, [t * 0 + 5 for t in tokens], **how))
     with pytest.raises(CacheError, match="of the target's cache holds id"):
         branched(target(), one, NoChange(round=4), twins("llama"))
 
@@ -109,7 +110,7 @@ def test_errors_in_its_own_rounds_are_its_last_record(monkeypatch: pytest.Monkey
     live = branch(target(), one.records, NoChange(round=3), run="r", lane="b")
     first = next(live)
     forward = Runner.forward
-    monkeypatch.setattr(Runner, "forward", lambda self, tokens, rows=0: forward(self, tokens) * float("nan"))
+    monkeypatch.setattr(Runner, "forward", lambda self, tokens, **how: forward(self, tokens) * float("nan"))
     failed = Run([first, *live])
     assert failed.finished.reason == "error"
     assert "NaN" in failed.finished.message
