@@ -44,7 +44,7 @@ class Teacher:
         averages over rows, where its rounding vanishes."""
         out = normed.new_empty(len(normed), len(self.head), dtype=self.head.dtype)
         for first in range(0, len(normed), ROWS):
-            logits = torch.nn.functional.linear(normed[first : first + ROWS], self.head)
+            logits = torch.nn.functional.linear(normed[first : first + ROWS].to(self.head.dtype), self.head)
             out[first : first + ROWS] = logits.float().softmax(-1)
         return out
 

@@ -100,7 +100,7 @@ def make_data(target: Model, options: Options, depths: Sequence[int], report: Re
     options.work.mkdir(parents=True, exist_ok=True)
     path = options.work / "answers.jsonl"
     done = read(path) if path.exists() else []
-    wanted = tasks(target, options.prompts, options.seed)
+    wanted = tasks(target, options.prompts, options.max_new_tokens, options.seed)
     left = Counter((a.kind, a.prompt, a.temperature) for a in done)
     todo = []
     for task in wanted:
@@ -119,12 +119,14 @@ def make_data(target: Model, options: Options, depths: Sequence[int], report: Re
     return Dataset(folder, len(depths) * text_config(target.hf).hidden_size)
 
 
-def tasks(target: Model, per_kind: int, seed: int) -> list[Task]:
-    """Two answers a prompt, in an order whose every part is balanced over kinds."""
+def tasks(target: Model, per_kind: int, max_new_tokens: int, seed: int) -> list[Task]:
+    """Two answers a prompt, in an order whose every part is balanced over kinds. Prompts that leave the target no room
+    are left out."""
     found = []
+    room = min(LONGEST_PROMPT, target.info.context - max_new_tokens)
     for number, prompt in enumerate(prompts("train", per_kind, seed=seed)):
         ids = tuple(target.encode(prompt.text, chat=True))
-        if len(ids) <= LONGEST_PROMPT:
+        if len(ids) <= room:
             found += [Task(prompt.kind, ids, temperature) for temperature in PAIRS[number % len(PAIRS)]]
     return found
 
@@ -163,7 +165,11 @@ def measure(target: Model, options: Options, report: Reporter, *, chat: int = 8,
     α by position at T 0 and 1, cost ratio, predicted and measured speed-up, on ``chat`` held-out chat prompts.
     """
     drafter = DrafterSettings(kind=options.method, model=str(options.out), gamma=gamma)
-    chosen = prompts("held_out", chat, seed=options.seed, kinds=("chat",))
+    chosen = [p for p in prompts("held_out", 4 * chat, seed=options.seed, kinds=("chat",))
+              if len(target.encode(p.text, chat=True)) + tokens + gamma < target.info.context][:chat]
+    if not chosen:
+        raise ModelError(f"The trained drafter is in {options.out}, but it can't be measured: no held-out prompt fits "
+                         f"into the {target.info.context} tokens that {target.info.name} takes.")
     figures = []
     for temperature in (0.0, 1.0):
         found = held_out(target, [drafter], chosen, temperature=temperature, max_new_tokens=tokens,

@@ -1,0 +1,298 @@
+"""Making drafters: the data, the losses against what really happens while drafting, and the whole way on a tiny model.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from app import commandline
+from engine.drafters import eagle
+from engine.drafters.base import RoundDraws
+from engine.drafters.eagle_checkpoint import Eagle
+from engine.errors import Cancelled
+from engine.features import NORMED
+from engine.models.progress import Reporter
+from engine.runner import Runner
+from engine.settings import DrafterSettings, RunSettings, Sampling
+from engine.training import answers as making
+from engine.training.answers import Answer, Task, answers, read, write
+from engine.training.batches import TrainingBatch, batches, collate
+from engine.training.dataset import Dataset, Sample, depths_for, extend
+from engine.training.eagle import ChainAttention
+from engine.training.fit import Fit, Plan
+from engine.training.measured import Measured
+from engine.training.recipe import METHODS, recipe
+from engine.training.teacher import Teacher, draft_vocabulary, head_loss
+from engine.training.train import Options, train
+from tests.engine import tiny
+from tests.engine.support import VOCABULARY, lanes, target, wrap
+
+DEPTHS = depths_for(3)
+IDS = torch.arange(0, VOCABULARY, 2)
+
+
+def some_answers(count: int = 6) -> list[Answer]:
+    chance = random.Random(4)
+    return [Answer("chat", tuple(chance.randrange(VOCABULARY) for _ in range(chance.randrange(2, 7))), 0.0,
+                   tuple(chance.randrange(VOCABULARY) for _ in range(chance.randrange(3, 12)))) for _ in range(count)]
+
+
+def dataset(folder: Path, count: int = 6) -> Dataset:
+    extend(folder, target(), some_answers(count), DEPTHS)
+    return Dataset(folder, len(DEPTHS) * 32)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 16])
+def test_a_batch_answers_as_single_runs_do(rows: int) -> None:
+    """Rows begin and end on their own; a greedy answer is the one that the sequence alone would give."""
+    model = wrap(target().hf, eos=frozenset({3, 50}))
+    chance = random.Random(1)
+    tasks = [Task("chat", tuple(chance.randrange(VOCABULARY) for _ in range(chance.randrange(1, 30))), 0.0)
+             for _ in range(9)]
+    found = list(answers(model, tasks, max_new_tokens=20, rows=rows))
+    assert sorted(a.prompt for a in found) == sorted(t.prompt for t in tasks)
+    for answer in found:
+        (alone,) = lanes(model, answer.prompt, [RunSettings(max_new_tokens=20)])
+        assert list(answer.tokens) == alone.tokens
+
+
+def test_warm_answers_vary_and_repeat_by_seed() -> None:
+    tasks = [Task("chat", (5, 9, 7), 1.0)] * 6
+    one, again, other = ([a.tokens for a in answers(target(), tasks, max_new_tokens=8, seed=seed)]
+                         for seed in (1, 1, 2))
+    assert one == again != other
+    assert len(set(one)) > 1
+
+
+def test_sampling_follows_the_distribution() -> None:
+    logits = torch.tensor([[0.0, 1.0, 2.0, -50.0]]).repeat(20_000, 1)
+    found = making.sample(logits, torch.full((20_000,), 1.0), torch.Generator().manual_seed(0))
+    share = torch.bincount(found, minlength=4) / 20_000
+    assert torch.allclose(share, logits[0].softmax(-1), atol=0.02)
+    assert making.sample(logits, torch.zeros(20_000), torch.Generator()).eq(2).all()
+
+
+def test_answers_survive_a_kill(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    wanted = some_answers(3)
+    list(write(path, iter(wanted)))
+    with path.open("a") as file:
+        file.write('{"kind":"chat","prompt":[1,2')
+    assert read(path) == wanted
+
+
+def test_features_are_what_a_run_has(tmp_path: Path) -> None:
+    """The rows beside each token are the hidden states that a runner keeps for a drafter, up to bfloat16."""
+    data = dataset(tmp_path)
+    for sample in data.sequences:
+        runner = Runner(target().hf)
+        runner.tap(DEPTHS)
+        runner.forward(list(sample.tokens))
+        assert runner.features is not None
+        kept = data.features[sample.at : sample.at + len(sample.tokens)].float()
+        assert torch.allclose(kept, runner.features.rows(0, len(sample.tokens)), rtol=0.02, atol=0.02)
+
+
+def test_features_go_on_where_they_stopped(tmp_path: Path) -> None:
+    dataset(tmp_path, 4)
+    with (tmp_path / "features.bin").open("ab") as file:
+        file.write(b"left by a killed run")
+    with (tmp_path / "index.jsonl").open("a") as file:
+        file.write('{"kind":"chat"')
+    whole, again = dataset(tmp_path / "whole"), None
+    text = (tmp_path / "index.jsonl").read_text()
+    (tmp_path / "index.jsonl").write_text(text[: text.rindex("\n") + 1])
+    again = dataset(tmp_path, 6)
+    assert again.sequences == whole.sequences
+    assert torch.equal(again.features, whole.features)
+
+
+def test_an_epoch_has_every_sample_once(tmp_path: Path) -> None:
+    samples = dataset(tmp_path, 40).sequences
+    seen = [s for batch in batches(samples, 60, 1) for s in batch]
+    assert sorted(s.at for s in seen) == sorted(s.at for s in samples)
+    assert [s.at for s in seen] != [s.at for b in batches(samples, 60, 2) for s in b]
+    assert all(len(b) == 1 or len(b) * max(len(s.tokens) for s in b) <= 60 for b in batches(samples, 60, 1))
+
+
+def test_the_draft_vocabulary_holds_what_answers_use() -> None:
+    samples = [Sample("chat", 0.0, 2, (300, 301, 9, 9, 9, 20, 20, 31), 0)]
+    ids, covered = draft_vocabulary(samples, 2, VOCABULARY)
+    assert ids.tolist() == [9, 20]
+    assert covered == pytest.approx(5 / 6)
+    assert draft_vocabulary(samples, 6, VOCABULARY)[0].tolist() == [0, 1, 2, 9, 20, 31]
+
+
+def test_the_heads_loss_is_cross_entropy_with_its_gradient() -> None:
+    torch.manual_seed(0)
+    hidden = torch.randn(700, 16, requires_grad=True)
+    head, p = torch.randn(40, 16), torch.randn(700, 40).softmax(-1)
+    loss = head_loss(hidden, head, p)
+    (gradient,) = torch.autograd.grad(3 * loss, hidden)
+    plain = -(p * (hidden @ head.T).log_softmax(-1)).sum(-1).mean()
+    (expected,) = torch.autograd.grad(3 * plain, hidden)
+    assert torch.allclose(loss, plain, atol=1e-5)
+    assert torch.allclose(gradient, expected, atol=1e-6)
+
+
+def test_the_teacher_is_the_target(tmp_path: Path) -> None:
+    """p of a position is the target's own, over the draft vocabulary."""
+    data = dataset(tmp_path)
+    sample = data.sequences[0]
+    rows = data.features[sample.at : sample.at + len(sample.tokens), -32:].float()
+    logits = Runner(target().hf).forward(list(sample.tokens))[:, IDS]
+    assert DEPTHS[-1] == NORMED
+    assert torch.allclose(Teacher(target().hf, IDS).distribution(rows), logits.softmax(-1), atol=0.02)
+
+
+class Told(RoundDraws):
+    """Drafts are those of a text."""
+
+    text: tuple[int, ...] = ()
+
+    def instead(self, index: int) -> int | None:
+        return self.text[self.start + index]
+
+
+def test_a_trained_depth_is_a_drafting_step() -> None:
+    """What the loss computes for depth j at a position is what the drafter computes for its draft j there."""
+    model = target()
+    made = recipe("eagle", model, IDS, DEPTHS)
+    torch.manual_seed(1)
+    head = made.module
+    with torch.no_grad():
+        for p in head.parameters():
+            if p.ndim == 2:
+                p.normal_(0, 0.3)
+    chance = random.Random(2)
+    text = tuple(chance.randrange(VOCABULARY) for _ in range(24))
+    runner = Runner(model.hf)
+    features = runner.tap(DEPTHS)
+    runner.forward(list(text))
+    teacher = Teacher(model.hf, IDS)
+    place = torch.arange(len(text) - 2)[None]
+    hidden = head.fuse(features.rows(0, len(text) - 2)[None])  # type: ignore[operator]
+    embeds = teacher.embed(torch.tensor(text[1:-1])[None])
+    attend, trained = ChainAttention(len(text) - 2, place.device), []
+    with torch.no_grad():
+        for _ in range(4):
+            hidden = head(hidden, embeds, place, attend)
+            trained.append(torch.nn.functional.linear(head.norm(hidden), teacher.head)[0].softmax(-1))  # type: ignore[operator]
+            hidden = torch.nn.functional.pad(hidden, (0, 0, 1, 0))[:, :-1]
+    head.lm_head = torch.nn.Linear(32, len(IDS), bias=False)
+    head.lm_head.weight = torch.nn.Parameter(teacher.head, requires_grad=False)
+    head.d2t.copy_(IDS - torch.arange(len(IDS)))  # type: ignore[operator]
+    asked = RunSettings(drafter=DrafterSettings(kind="eagle", model="here"), sampling=Sampling(temperature=1.0))
+    for start in (5, 11, 18):
+        fresh = Runner(model.hf)
+        drafter = eagle.EagleDrafter(Eagle(head, model.hf.get_input_embeddings(), DEPTHS, ""), fresh, asked)  # type: ignore[arg-type]
+        fresh.prefill(text[: start - 1])
+        drafter.prefill(text[: start - 1])
+        draws = Told(0, start)
+        object.__setattr__(draws, "text", text)
+        for depth, draft in enumerate(drafter.propose(text[:start], 4, draws)):
+            assert draft.q is not None
+            assert torch.allclose(draft.q[IDS], trained[depth][start - 2 + depth], atol=1e-5), (start, depth)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_training_learns_and_goes_on_exactly(method: str, tmp_path: Path) -> None:
+    """The loss on what it learns from falls; a run that is stopped and begun again ends with the same weights."""
+    data, teacher = dataset(tmp_path / "data"), Teacher(target().hf, IDS)
+
+    def once(steps: int, folder: Path, until: int) -> tuple[Fit, list[float]]:
+        torch.manual_seed(0)
+        made = recipe(method, target(), IDS, DEPTHS)
+        with torch.no_grad():  # the draft of three layers would begin as the target itself
+            for p in made.module.parameters():
+                if p.requires_grad and p.ndim == 2:
+                    p.add_(torch.randn_like(p), alpha=0.2)
+        fit = Fit(made.module, Plan(steps, made.rate), folder)
+
+        def epoch(number: int) -> Iterator[TrainingBatch]:
+            return (collate(data, one) for one in batches(data.sequences, 40, number))
+
+        done = [fit.done]
+        losses = []
+        for step in fit.run(epoch, lambda b: made.loss(b, teacher), stop=lambda: done[0] >= until):
+            done[0] = step.number
+            losses.append(step.loss)
+        return fit, losses
+
+    whole, losses = once(24, tmp_path / "whole", 24)
+    assert sum(losses[-4:]) < sum(losses[:4])
+    assert once(24, tmp_path / "parts", 10)[0].done == 10
+    parts, rest = once(24, tmp_path / "parts", 24)
+    assert (parts.done, len(rest)) == (24, 14)
+    for a, b in zip(whole.module.parameters(), parts.module.parameters(), strict=True):
+        assert torch.allclose(a, b, atol=1e-6)
+
+
+def test_agreement_counts_hits_and_overlap(tmp_path: Path) -> None:
+    """A drafter that is the target agrees with it nearly everywhere (features are bfloat16)."""
+    data = dataset(tmp_path)
+    teacher = Teacher(target().hf, IDS)
+    measured, heads = Measured(), Measured()
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        recipe("draft", target(), IDS, DEPTHS).loss(collate(data, data.sequences), teacher, measured=measured)
+        recipe("medusa", target(), IDS, DEPTHS).loss(collate(data, data.sequences), teacher, measured=heads)
+    assert measured.rows[0] == sum(len(s.tokens) - s.begin for s in data.sequences)
+    assert measured.greedy[0] > 0.9 < measured.sampled[0]
+    assert list(heads.rows) == [0, 1, 2, 3]
+    assert heads.rows[0] > heads.rows[3] > 0
+    assert heads.greedy[0] < 0.5
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.save_tiny(tmp_path_factory.mktemp("small"), "llama")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_whole_way(method: str, small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """From prompts to a folder that a lane loads, in two goes."""
+    shared = tmp_path / "work"
+    common = ["train", method, "--target", str(small), "--dtype", "float32", "--prompts", "2", "--answer-tokens", "6",
+              "--work", str(shared), "--out", str(tmp_path / method), "--json"]
+    assert commandline.main([*common, "--steps", "2", "--no-measure"]) == 0
+    first = (shared / "answers.jsonl").read_text()
+    assert commandline.main([*common, "--steps", "4"]) == 0
+    assert (shared / "answers.jsonl").read_text() == first
+    said = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert [one["temperature"] for one in said["held_out"]["figures"]] == [0.0, 1.0]
+    card = (tmp_path / method / "card.md").read_text()
+    assert "Held-out figures" in card
+    assert json.loads((tmp_path / method / "config.json").read_text())["training"]["steps"] == 4
+    assert commandline.main(["compare", "--target", str(small), "--dtype", "float32", "--drafter",
+                             f"{method}:{tmp_path / method}", "--prompt", "hello", "--max-new-tokens", "8"]) == 0
+
+
+def test_what_cannot_be_trained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert commandline.main(["train", "ngram"]) == 2
+    assert "'ngram' can't be trained; there are draft, eagle, medusa" in capsys.readouterr().err
+    assert commandline.main(["train", "eagle", "--steps", "0"]) == 2
+    assert "steps is 0, but it must be 1 or more" in capsys.readouterr().err
+
+
+def test_cancelling_keeps_what_was_made(tmp_path: Path) -> None:
+    model = target()
+    plan = Options("medusa", tmp_path / "out", tmp_path / "work", prompts=2, max_new_tokens=4, steps=2)
+    count = [0]
+
+    def cancelled() -> bool:
+        count[0] += 1
+        return count[0] > 5
+
+    with pytest.raises(Cancelled):
+        train(model, plan, Reporter(None, cancelled))
+    kept = read(tmp_path / "work" / "answers.jsonl")
+    assert len(kept) >= 4
+    train(model, replace(plan), Reporter())
+    assert read(tmp_path / "work" / "answers.jsonl")[: len(kept)] == kept
