@@ -247,7 +247,7 @@ def _command_parser(name: str) -> argparse.ArgumentParser:
     if name == "calibrate":
         add_model_options(parser)
         parser.add_argument("--minutes", metavar="M", type=_minutes, default=5.0,
-                            help="how long to search; texts and the last measurements come on top (5)")
+                            help="how long to search; decoding with the best sets takes half as long again (5)")
         return parser
     if name == "train":
         add_train_options(parser)

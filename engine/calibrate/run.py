@@ -53,8 +53,9 @@ class Report:
 
 def calibrate(target: Model, *, minutes: float = MINUTES, progress: Callable[[Progress], None] | None = None,
               cancelled: Callable[[], bool] | None = None) -> Report:
-    """Search for ``minutes``, decode with the best sets, and keep the winner (store.py). On a target that answers at 20
-    tokens a second, making the texts takes half a minute before that and decoding one behind it.
+    """Search for ``minutes``, decode with the best sets for at most half as long (one prompt is always decoded to its
+    end), and keep the winner (store.py). Making the texts comes before that: some seconds where a target answers at 20
+    tokens a second.
 
     Raises :class:`ModelError` for a target that can't leave out layers, :class:`Cancelled` as soon as ``cancelled()``
     is true; nothing is kept then.
@@ -84,7 +85,9 @@ def calibrate(target: Model, *, minutes: float = MINUTES, progress: Callable[[Pr
     finalists += [search.found[default]] if search.found[default] not in finalists else []
     report("Decoding with the best sets")
     prompts = written_prompts(target, TRIALS, skip=TEXTS)
-    for one in measured(target, finalists, prompts, TRIAL_TOKENS, check=report.check):
+    enough = time.monotonic() + 30 * minutes
+    for one in measured(target, finalists, prompts, TRIAL_TOKENS, check=report.check,
+                        go_on=lambda: time.monotonic() < enough):
         search.found[one.skip] = one
     ranked = best_first(search.found.values())
     found = _calibration(target, ranked[0])

@@ -22,6 +22,7 @@ from engine.calibrate.costs import Costs, measure
 from engine.calibrate.search import Search, Skip, Tried, judged
 from engine.calibrate.store import Calibration
 from engine.calibrate.texts import Text
+from engine.calibrate.trial import measured
 from engine.debugger.what_if import NoChange, OtherSettings
 from engine.drafters.layer_skip import default_skip, exit_at, spelled, thinned
 from engine.errors import ModelError, SettingsError, SpecScopeError
@@ -164,6 +165,17 @@ def test_costs_are_measured_in_turns() -> None:
     assert costs.layer > 0
     assert costs.step(2) < costs.step(6)
     assert costs.round(6, 2) > 1
+
+
+def test_the_trial_ends_with_the_time_but_not_before_one_prompt() -> None:
+    model, seen = target(layers=5), list[int]()
+    sets = [Tried((1,), 0.5, 0.8, 2, 1.0), Tried((3,), 0.5, 0.8, 1, 1.0)]
+    found = measured(model, sets, [PROMPT, PROMPT, PROMPT], 8, check=lambda: seen.append(1), go_on=lambda: False)
+    alone = len(seen)
+    assert [one.skip for one in found] == [(1,), (3,)]
+    assert all(one.measured and one.measured > 0 for one in found)
+    measured(model, sets, [PROMPT] * 3, 8, check=lambda: seen.append(1))
+    assert 8 < alone < (len(seen) - alone) / 2
 
 
 # --- What is kept
