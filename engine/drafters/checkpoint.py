@@ -86,6 +86,16 @@ def trained(method: str, fingerprint: str) -> Path:
     return cache_root() / "drafters" / fingerprint / method
 
 
+def there_is(method: str, target: Model) -> bool:
+    """Does a drafter of this method ship for the target, or was one trained here? Reads a config.json at most."""
+    try:
+        config = _config(_folder(method, target, "", lambda folder: None), method)
+        Checkpoint("", config, {}).check(method, target)
+    except ModelError:
+        return False
+    return True
+
+
 def _config(folder: Path, named: str) -> dict[str, Any]:
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))

@@ -154,10 +154,11 @@ def builtin_checks(target: Model, quick: bool, cancelled: Cancelled, *, methods:
     ids = list(prompt or target.encode(BUILTIN_PROMPT, chat=False))
     exact = target.hf.dtype == torch.float32
     logits = row(target, ids)
-    size = len(methods) * (len(SAMPLINGS) + exact)
+    chains = [method for method in methods if not method.tree and not method.adaptive]  # with one draft to judge
+    size = len(chains) * len(SAMPLINGS) + len(methods) * exact
     yield from _until(cancelled, (
         first_token_check(target, ids, method, name, samples=100_000, tests=size, models=models, logits=logits)
-        for method, name in product(methods, SAMPLINGS)))
+        for method, name in product(chains, SAMPLINGS)))
     runs, tokens = (1, 20) if quick else (12, 64)
     yield from _until(cancelled, (
         whole_runs_check(target, ids, method, runs=runs, tokens=tokens, tests=size, models=models, cancelled=cancelled)

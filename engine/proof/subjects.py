@@ -14,8 +14,8 @@ from typing import Any
 import torch
 import transformers
 
-from engine import attention
-from engine.drafters import most_drafts
+from engine import attention, methods
+from engine.drafters import checkpoint, most_drafts
 from engine.drafters.layer_skip import default_skip, thinned
 from engine.errors import ModelError
 from engine.models import Model
@@ -64,6 +64,7 @@ class Subject:
             found.append(DrafterSettings(kind="layer-skip"))
         except ModelError:
             pass
+        found += trained(self.target)
         found += (DrafterSettings(kind="model", model=name) for name in self.models)
         found += TREES if self.small and "twin" in self.models else ()
         if self.small and self.models:
@@ -79,6 +80,20 @@ class Subject:
         """The prompt, repeated to this many tokens (or as many as leave room in the context)."""
         tokens = min(tokens, self.target.info.context // 2)
         return (self.prompt * (tokens // len(self.prompt) + 1))[:tokens]
+
+
+def trained(target: Model) -> tuple[DrafterSettings, ...]:
+    """The trained drafters that there are for this target: each as a chain, as a chain of dynamic length, and as both
+    kinds of tree if it can draft one."""
+    found: list[DrafterSettings] = []
+    for kind in ("draft", "eagle", "medusa"):
+        if not checkpoint.there_is(kind, target):
+            continue
+        found += (DrafterSettings(kind=kind), DrafterSettings(kind=kind, gamma=6, **DYNAMIC))
+        if methods.method(kind).trees:
+            found += (DrafterSettings(kind=kind, tree="top", gather=True),
+                      DrafterSettings(kind=kind, tree="sampled", stop_below=0.1))
+    return tuple(found)
 
 
 def of(target: Model, models: Mapping[str, Model] | None = None, drafters: Sequence[DrafterSettings] = ()) -> Subject:
