@@ -17,7 +17,7 @@ import torch
 from engine.attention import attend
 from engine.drafters import checkpoint
 from engine.drafters.base import BY_HAND, Draft, RoundDraws
-from engine.drafters.eagle_checkpoint import Eagle, read
+from engine.drafters.eagle_checkpoint import Eagle, examine, read
 from engine.drafters.reduced import ReducedVocabulary
 from engine.drafters.tree import Node, propose_tree
 from engine.errors import NumericsError
@@ -39,7 +39,8 @@ def make(settings: RunSettings, target: Model, runner: Runner, models: Mapping[s
     """The weights are read once a target and source; they are never changed, so runs share them."""
     known, source = _loaded.setdefault(target.hf, {}), settings.drafter.model
     if source not in known:
-        known[source] = read(checkpoint.load("eagle", target, source), target)
+        found = checkpoint.load("eagle", target, source, lambda config: examine(config, target, source))
+        known[source] = read(found, target)
     return EagleDrafter(known[source], runner, settings)
 
 
@@ -90,7 +91,7 @@ class EagleDrafter:
             hidden = self._step(hidden, as_ids([token], self.device), torch.tensor([self._used], device=self.device))
             logits = self._logits(hidden)
 
-    def resume(self, tokens: Sequence[int], rounds: Sequence[int]) -> None:
+    def relive(self, tokens: Sequence[int], rounds: Sequence[int]) -> None:
         """Come to the state behind a run's rounds, which began at these committed lengths, with the run's own forwards;
         the target's features of ``tokens`` are there."""
         for start in rounds:
@@ -109,9 +110,9 @@ class EagleDrafter:
         at the last one, (1, 1, H)."""
         self._used = self._true
         hidden = torch.empty(1, 0, 0)
-        end = len(tokens) - 1
-        first = min(self._true, end - 1) if end else 0  # at least one, for its output
-        self._used = self._true = max(0, first)
+        end = max(0, len(tokens) - 1)
+        first = max(0, min(self._true, end - 1))  # at least one, for its output
+        self._used = self._true = first
         for begin in range(first, end, CHUNK):
             until = min(begin + CHUNK, end)
             states = self.head.fuse(self.features.rows(begin, until)[None])

@@ -1,4 +1,4 @@
-"""EAGLE checkpoints: ours, and how each becomes a head that is ready to use."""
+"""EAGLE checkpoints: ours and other packages', and how each becomes a head that is ready to use."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 
 import torch
 
+from engine.drafters import public_eagle_checkpoint, speculators_checkpoint
 from engine.drafters.checkpoint import Checkpoint, fill
 from engine.drafters.eagle_head import EagleHead, EagleShape, llama_config
+from engine.errors import ModelError
 from engine.models import Model
 from engine.runner import text_config
 
@@ -26,8 +28,30 @@ class Eagle:
     about: str
 
 
+_LAYOUTS = (speculators_checkpoint, public_eagle_checkpoint)
+"""Other packages'."""
+
+
+def examine(config: dict[str, Any], target: Model, source: str) -> None:
+    """Raises :class:`ModelError` or :class:`MismatchError` for a checkpoint that can't be used, as far as its
+    config.json tells."""
+    for layout in _LAYOUTS:
+        if layout.is_one(config):
+            layout.examine(config, target, source)
+            return
+    if "specscope_format" not in config:
+        kind = config.get("architectures") or config.get("model_type") or "nothing that has a name"
+        raise ModelError(f"{source} is no EAGLE head that SpecScope can read (it holds {kind}); it reads its own, "
+                         f"those of the package speculators, and {public_eagle_checkpoint.ARCHITECTURE}. A whole model "
+                         f"drafts as model:{source}.")
+
+
 def read(found: Checkpoint, target: Model) -> Eagle:
     """Raises :class:`ModelError` or :class:`MismatchError` when the checkpoint can't be read or doesn't fit."""
+    for layout in _LAYOUTS:
+        if layout.is_one(found.config):
+            said, head, embed = layout.read(found.config, found.tensors, target, found.source)
+            return Eagle(head, embed, said.depths, said.about)
     found.check("eagle", target)
     return own(found, target)
 

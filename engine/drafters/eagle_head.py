@@ -41,6 +41,16 @@ class EagleShape:
     norm_features: bool = False
     """Every depth's feature is brought to unit mean square first: raw ones differ in size by hundreds, and some of
     their numbers by thousands, which slows training down."""
+    depths: int = 1
+    """How many features lie side by side in ``inputs``; asked for only where each has a norm of its own."""
+    norm_together: bool = False
+    """Other packages' ways with features: one trained norm over all of them side by side,"""
+    norm_apart: bool = False
+    """or a trained one for each."""
+    norm_output: bool = False
+    """What takes the place of a feature is the layer's normalised output."""
+    norm_queries: bool = False
+    """Each head's queries and keys are normalised, as in Qwen 3."""
 
 
 class Norm(nn.RMSNorm):
@@ -67,6 +77,9 @@ class EagleLayer(nn.Module):
             "v_proj": nn.Linear(2 * c.hidden_size, self.kv_heads * self.size, bias=bias),
             "o_proj": nn.Linear(self.heads * self.size, c.hidden_size, bias=bias),
         })
+        self.norm_queries = shape.norm_queries
+        if shape.norm_queries:
+            self.self_attn.update({name: Norm(self.size, eps=c.rms_norm_eps) for name in ("q_norm", "k_norm")})
         self.mlp = LlamaMLP(c)
 
     def forward(self, hidden: torch.Tensor, embeds: torch.Tensor, rope: tuple[torch.Tensor, torch.Tensor],
@@ -75,6 +88,8 @@ class EagleLayer(nn.Module):
         normed = self.hidden_norm(hidden)
         both = torch.cat((self.input_layernorm(embeds), normed), -1)
         q, k, v = (self._split(self.self_attn[name](both)) for name in ("q_proj", "k_proj", "v_proj"))
+        if self.norm_queries:
+            q, k = self.self_attn["q_norm"](q), self.self_attn["k_norm"](k)
         q, k = apply_rotary_pos_emb(q, k, *rope)
         mixed = attend(q, k, v).transpose(1, 2).flatten(2)
         hidden = (normed if self.norm_first else hidden) + self.self_attn["o_proj"](mixed)
@@ -103,6 +118,19 @@ class EagleHead(nn.Module):
         self.lm_head = nn.Linear(c.hidden_size, shape.draft_vocabulary, bias=False)
         self.register_buffer("d2t", torch.zeros(shape.draft_vocabulary, dtype=torch.int64))
         self.rotary = LlamaRotaryEmbedding(c)
+        if shape.norm_together:
+            self.input_norm = Norm(shape.inputs, eps=c.rms_norm_eps)
+        if shape.norm_apart:
+            self.fc_norm = nn.ModuleList([Norm(shape.inputs // shape.depths, eps=c.rms_norm_eps)
+                                          for _ in range(shape.depths)])
+
+    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> EagleHead:
+        """What ``to`` does. The rotary frequencies stay float32 in a head of another dtype: rounded to bfloat16 they
+        would turn a thousandth position by another angle altogether."""
+        exact = self.rotary.inv_freq
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        self.rotary.inv_freq = exact.to(self.rotary.inv_freq.device)
+        return self
 
     @property
     def ids(self) -> torch.Tensor:
@@ -115,6 +143,11 @@ class EagleHead(nn.Module):
             width = self.shape.config.hidden_size
             apart = features.view(*features.shape[:-1], -1, width)
             features = nn.functional.rms_norm(apart, (width,)).flatten(-2)
+        if self.shape.norm_together:
+            features = self.input_norm(features)
+        if self.shape.norm_apart:
+            pieces = features.chunk(self.shape.depths, -1)
+            features = torch.cat([norm(one) for norm, one in zip(self.fc_norm, pieces, strict=True)], -1)
         out: torch.Tensor = self.fc(features)
         return out
 
@@ -122,11 +155,13 @@ class EagleHead(nn.Module):
                 ) -> torch.Tensor:
         """One step of the layer: (B, W, H) twice, ``positions`` (1 or B, W) → (B, W, H)."""
         out: torch.Tensor = self.layers[0](hidden, embeds, self.rotary(hidden, positions), attend)
+        if self.shape.norm_output:
+            out = self.norm(out)
         return out
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """(…, H) → (…, draft vocabulary)"""
-        out: torch.Tensor = self.lm_head(self.norm(hidden))
+        out: torch.Tensor = self.lm_head(hidden if self.shape.norm_output else self.norm(hidden))
         return out
 
 
