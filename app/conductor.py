@@ -54,6 +54,7 @@ from app.pace import in_order
 from app.playback import Grain, Playback
 from app.setup import Setup
 from app.store import LaneSpec, Store
+from engine import methods
 from engine.debugger.breakpoints import Breakpoint
 from engine.debugger.what_if import AnyChange
 from engine.records import Committed, Record, RunStarted
@@ -181,8 +182,8 @@ class Conductor(QObject):
         lanes = setup.lanes()
         self.estimate(setup, trust)
         self.store.begin(self._run, [
-            LaneSpec(lane.lane, lane.settings.drafter.label, plain=lane.settings.drafter.kind == "none")
-            for lane in lanes])
+            LaneSpec(lane.lane, drafter.label, methods.method(drafter.kind).guess, plain=drafter.kind == "none")
+            for lane in lanes for drafter in (lane.settings.drafter,)])
         self._order(Race(self._run, self._target, lanes, setup.prompt, setup.chat, start))
         self.began.emit()
         self._enter("preparing")

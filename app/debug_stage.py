@@ -15,6 +15,7 @@ from engine.debugger.watches import evaluate
 from widgets.branch_panel import BranchPanel
 from widgets.breakpoint_list import BreakpointList
 from widgets.cache_panel import CachePanel
+from widgets.draft_tree import DraftTreePanel
 from widgets.inspector import Inspector
 from widgets.round_strip import RoundStrip
 from widgets.rounds_table import MakeFilter, RoundsTable
@@ -28,8 +29,11 @@ Side = Literal["breakpoints", "state"]
 SIDES: dict[Side, str] = {"breakpoints": "Breakpoints", "state": "State"}
 LEFT, RIGHT, FOOT = 268, 284, 166
 """Widths of the side columns and height of the foot, at scale 1."""
-ENOUGH = 600
+ENOUGH, ENOUGH_WITH_TREE = 600, 820
 """Height, at scale 1, for columns and foot at once."""
+TREE_SHARE, LEAST_TREE, READABLE = 0.42, 130, 390
+"""Of the middle's height, for a draft tree, which is so high at least; and the inspector's height under it. Where there
+is no room for both there is no tree."""
 FILTER_HINT = "Filter: a word, or accepted < 2 and overlap_min < 0.5"
 
 
@@ -51,6 +55,9 @@ class DebugStage(QWidget):
         self.strip = RoundStrip(theme)
         self.breakpoints = BreakpointList(theme)
         self.state = StatePanel(theme, evaluate)
+        self.tree = DraftTreePanel(theme)
+        self.tree.hide()
+        self._drafts_trees = False
         self.inspector = Inspector(theme)
         self.verify = VerifyPanel(theme)
         self.cache = CachePanel(theme)
@@ -102,7 +109,10 @@ class DebugStage(QWidget):
         for column in (self._left, self._right):
             column.setContentsMargins(0, 0, 0, 0)
         self._columns = QSplitter(Qt.Orientation.Horizontal)
-        for widget in (left, self.inspector, right):
+        self._centre = QSplitter(Qt.Orientation.Vertical)
+        self._centre.addWidget(self.tree)
+        self._centre.addWidget(self.inspector)
+        for widget in (left, self._centre, right):
             self._columns.addWidget(widget)
         self._columns.setStretchFactor(1, 1)
         foot = QWidget()
@@ -114,7 +124,7 @@ class DebugStage(QWidget):
         self._rows.addWidget(self._columns)
         self._rows.addWidget(foot)
         self._rows.setStretchFactor(0, 1)
-        for splitter in (self._columns, self._rows):
+        for splitter in (self._columns, self._rows, self._centre):
             splitter.setChildrenCollapsible(False)
             splitter.splitterMoved.connect(self._on_split_moved)
         self._split_by_hand = False
@@ -162,7 +172,8 @@ class DebugStage(QWidget):
     def _share(self) -> None:
         """Where height is short, the foot is but its tabs, until one is clicked."""
         px, height = self._theme.px, self.height()
-        shown = height >= px(ENOUGH) if self._foot_open is None else self._foot_open
+        enough = px(ENOUGH_WITH_TREE if self._drafts_trees else ENOUGH)
+        shown = height >= enough if self._foot_open is None else self._foot_open
         if shown == self._foot.isHidden():
             self._foot.setVisible(shown)
             self._check_tabs()
@@ -174,18 +185,29 @@ class DebugStage(QWidget):
         self._columns.setSizes([left, max(px(420), self.width() - left - right), right])
         foot = max(px(FOOT), round(0.24 * height)) if shown else px(28)
         self._rows.setSizes([height - foot, foot])
+        middle = height - foot - px(16)
+        self.tree.setVisible(self._drafts_trees and middle >= px(LEAST_TREE + READABLE))
+        tree = max(px(LEAST_TREE), min(round(TREE_SHARE * middle), middle - px(READABLE)))
+        self._centre.setSizes([tree, middle - tree])
+
+    def show_tree(self, wanted: bool) -> None:
+        """The draft tree stands over the inspector, in lanes that draft one."""
+        if wanted != self._drafts_trees:
+            self._drafts_trees = wanted
+            self._split_by_hand = False
+            self._share()
 
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
-        for panel in (self.strip, self.breakpoints, self.state, self.inspector, self.verify, self.cache, self.timeline,
-                      self.rounds, self.branch):
+        for panel in (self.strip, self.breakpoints, self.state, self.tree, self.inspector, self.verify, self.cache,
+                      self.timeline, self.rounds, self.branch):
             panel.set_theme(theme)
         px = theme.px
         self._column.setContentsMargins(px(12), px(10), px(12), px(6))
         self._column.setSpacing(px(6))
         for column in (self._left, self._right):
             column.setSpacing(px(8))
-        for splitter in (self._columns, self._rows):
+        for splitter in (self._columns, self._rows, self._centre):
             splitter.setHandleWidth(px(10))
         self._foot_column.setSpacing(px(4))
         self.strip.setMinimumHeight(px(150))

@@ -20,6 +20,7 @@ from app.screen import Screen
 from app.store import Change, Store
 from app.theme import Theme
 from app.what_if_dialog import WhatIfDialog
+from engine import methods
 from engine.debugger.breakpoints import Breakpoint, fresh_id
 from engine.debugger.combined import AnyCondition
 from engine.debugger.conditions import AnyRejection
@@ -28,8 +29,17 @@ from engine.debugger.inspection import inspect, telling
 from engine.debugger.round_filter import round_filter
 from engine.debugger.round_rows import RoundRow
 from engine.debugger.token_conditions import TokenId
+from engine.debugger.tree_nodes import drafts_trees
 from engine.debugger.verify_rows import VerifyRow
 from engine.debugger.what_if import AnyChange, OtherSettings
+
+IN_TREE = ("In a tree no single draft, draw or verdict can be changed, nor its rows be had again: change the settings "
+           "from this round on (Ctrl+I).")
+
+
+def at_hand() -> tuple[str, ...]:
+    """Ways to draft that need nothing to be named."""
+    return tuple(kind for kind in methods.kinds() if methods.own(kind) and not methods.method(kind).needs_model)
 
 
 class DebugView(DebugStage):
@@ -63,7 +73,7 @@ class DebugView(DebugStage):
             return
         number = moment.round.round if moment.round is not None else 0
         self._settings_of = lane.id  # another may be in view by the time they are chosen
-        dialog = WhatIfDialog(self._theme, moment.started.settings, number, ("none", "ngram", "layer-skip"), self,
+        dialog = WhatIfDialog(self._theme, moment.started.settings, number, at_hand(), self,
                               before=lane.history.position_of(number) - len(moment.started.prompt))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.chosen.connect(self._on_settings)
@@ -112,13 +122,17 @@ class DebugView(DebugStage):
             self.inspector.show_full_row(None)  # of the lane before, though of the same round and place
         row = self._row_of(lane, moment)
         shown = telling(moment.round) if row is None and moment is not None and moment.round is not None else row
+        self.show_tree(moment is not None and drafts_trees(moment))
+        self.tree.show_moment(moment)
+        self.tree.select(shown)
         self.strip.show_moment(moment)
         self.strip.select(shown)
         self.verify.show_moment(moment)
         self.verify.select(shown)
         self.cache.show_moment(moment)
         self.inspector.show_inspection(inspect(moment, row) if moment is not None else None)
-        why_not = self.may_branch
+        in_tree = moment is not None and moment.round is not None and moment.round.is_tree
+        why_not = self.may_branch or (IN_TREE if in_tree else "")
         self.inspector.set_may_branch(not why_not, why_not)
         if self.side == "state":
             self.state.show_moment(moment)
@@ -159,8 +173,8 @@ class DebugView(DebugStage):
         if lane is None or not 0 <= round < len(lane.history.begins):  # of another run, clicked as this one came
             return
         self.debugger.show_round(lane, round)
-        self._store.select(lane.id, lane.history.position_of(round) + max(index, 0) if index >= 0 else None, round,
-                           index if index >= 0 else None)
+        at = lane.history.round(round).position_of(index) if index >= 0 else None
+        self._store.select(lane.id, at, round, index if index >= 0 else None)
 
     def _on_branch_token(self, lane: str, position: int) -> None:
         state = self._store.lane(lane)
@@ -319,7 +333,7 @@ class DebugView(DebugStage):
         self.debugger.changed.connect(self._on_debugger)
         self._conductor.answered.connect(self._on_answer)
         self.chooser.activated.connect(self._on_chosen)
-        for panel in (self.strip, self.verify, self.timeline):
+        for panel in (self.strip, self.tree, self.verify, self.timeline):
             panel.selected.connect(self._on_selected)
         self.rounds.selected.connect(self._on_round)
         self.branch.selected.connect(self._on_branch_token)

@@ -6,11 +6,13 @@ anew, from the records that have happened.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.lane_parts import show_tree
 from app.lane_state import Cell, LaneState, RoundSummary, Status
 from engine.debugger.history import Moment, RoundSoFar
 from engine.records import Judged, Record, RunFinished, RunStarted, Totals
@@ -153,11 +155,13 @@ class LaneAt:
     @cached_property
     def tested_at(self) -> NDArray[np.int64]:
         accepted, rejected = self.round_table[:, 2], self.round_table[:, 3]
-        return _reached(accepted + rejected, self._judged)
+        trees = np.array([one.depth > 0 for one in self.rounds], dtype=bool)
+        failed = np.where(trees, self.round_table[:, 5], rejected) if len(trees) else rejected
+        return _reached(accepted + failed, self._levels(self._judged))
 
     @cached_property
     def accepted_at(self) -> NDArray[np.int64]:
-        found = _reached(self.round_table[:, 2], tuple(j for j in self._judged if j.accepted))
+        found = _reached(self.round_table[:, 2], self._levels(tuple(j for j in self._judged if j.accepted)))
         return np.pad(found, (0, len(self.tested_at) - len(found)))
 
     @property
@@ -165,12 +169,19 @@ class LaneAt:
         """Of the round under way."""
         return self._round.judged if self._round is not None else ()
 
+    def _levels(self, judged: Sequence[Judged]) -> list[int]:
+        """Which levels these tests were of, each once."""
+        now = self._round
+        if now is None:
+            return []
+        return sorted({j.position - now.start if now.is_tree else j.index for j in judged})
+
 
 def round_cells(round: RoundSoFar, lane: LaneState) -> list[Cell]:
     """The cells of a round under way: its drafts, with as much as is known of each."""
     cells = []
     for draft in round.drafted:
-        row = round.row(draft.index)
+        row = round.row(draft.index) if not round.siblings_before(draft.index) else None
         cell = lane.draft_cell(draft)
         cell.kind = round.fate(draft.index)
         cell.overlap = row.overlap if row is not None else None
@@ -178,15 +189,17 @@ def round_cells(round: RoundSoFar, lane: LaneState) -> list[Cell]:
         if judged is not None:
             lane.judge_cell(cell, judged)
         cells.append(cell)
+    if round.is_tree:
+        show_tree(round, cells)
     return cells
 
 
-def _reached(counts: NDArray[np.float64], judged: tuple[Judged, ...]) -> NDArray[np.int64]:
+def _reached(counts: NDArray[np.float64], levels: Sequence[int]) -> NDArray[np.int64]:
     """By draft position: how many rounds got beyond it, those of the round under way included."""
     places = counts.astype(np.int64)
-    size = max([int(places.max(initial=0)), *(j.index + 1 for j in judged)])
+    size = max([int(places.max(initial=0)), *(level + 1 for level in levels)])
     beyond = np.bincount(places, minlength=size + 1)[::-1].cumsum()[::-1][1:]
     found = beyond[:size].astype(np.int64)
-    for one in judged:
-        found[one.index] += 1
+    for level in levels:
+        found[level] += 1
     return found

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.debugger.history import RoundSoFar
 from engine.records import FinalKind, Timings, Totals
 
 CellKind = Literal["prompt", "plain", "accepted", "rejected", "void", "pending", "correction", "bonus"]
@@ -39,6 +41,10 @@ class Cell:
     seconds: float | None = None
     """Its draft step."""
     source: str = ""
+    tree: str = ""
+    """Of the first one in sight of a tree: how large it is."""
+    aside: bool = False
+    """A draft of a tree, off the way that was tested: the stream, a line of text, has no place for it."""
     born: int = 0
     judged: int = NEVER
 
@@ -65,6 +71,8 @@ class RoundSummary:
     """Of its ``Committed``."""
     totals: Totals
     """After it."""
+    depth: int = 0
+    """Levels of its tree; 0: it drafted a chain, or nothing."""
 
     @property
     def rejected(self) -> int:
@@ -74,3 +82,12 @@ class RoundSummary:
     def void(self) -> int:
         """Drafted, but never tested: an earlier draft of the round was rejected (or the run ended)."""
         return self.k - self.tested
+
+
+def show_tree(round: RoundSoFar, cells: Sequence[Cell]) -> None:
+    """Which of a tree round's drafts are in sight, and which one carries the tree's mark."""
+    first = min(round.in_sight, default=-1)
+    for cell in cells:
+        if cell.index >= 0:
+            cell.aside = cell.index not in round.in_sight
+            cell.tree = round.tree_size if cell.index == first else ""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.growing import GrowingArray
-from app.lane_parts import NEVER, Cell, CellKind, RoundSummary
+from app.lane_parts import NEVER, Cell, CellKind, RoundSummary, show_tree
 from engine.debugger.history import History, Moment
 from engine.debugger.token_words import readable
 from engine.records import (
@@ -101,6 +101,8 @@ class LaneState:
         self._rows: tuple[Contrast, ...] = ()
         self._parents: list[int | None] = []
         """Of the round's drafts."""
+        self._levels = 0
+        """Of the round's drafts, how many have seen a test."""
 
     @property
     def base(self) -> LaneState:
@@ -133,7 +135,7 @@ class LaneState:
 
     @property
     def tested_at(self) -> NDArray[np.int64]:
-        """By draft position: how often a draft there was tested."""
+        """By draft position: how often a draft there was tested; by a tree's level: how often it was reached."""
         return self._tested
 
     @property
@@ -142,7 +144,8 @@ class LaneState:
 
     @property
     def round_table(self) -> NDArray[np.float64]:
-        """A row a round: start, seconds, accepted, rejected, void, correction, bonus, plain."""
+        """A row a round: start, seconds, accepted, rejected, void, correction, bonus, plain. A tree's untested drafts
+        stand beside the way that was taken, so they don't count as void here."""
         return self._table.view()
 
     # What the texts read
@@ -237,28 +240,36 @@ class LaneState:
         cell = self.draft_cell(record)
         cell.born = serial
         self.cells.append(cell)
+        if record.parent is not None:
+            show_tree(self.history.round(len(self.rounds)), self.cells[self.settled:])
 
     def _on_verified(self, record: Verified, serial: int) -> None:
         self.clock += record.seconds
         self._rows = record.rows
         numbers = [parent + 1 for parent in Tree.of(self._parents).parents]
-        for cell, number in zip(self.cells[self.settled:], numbers, strict=False):
-            if number < len(record.rows):
+        for place, (cell, number) in enumerate(zip(self.cells[self.settled:], numbers, strict=False)):
+            first = number not in numbers[:place]  # behind a rejected sibling neither p nor q is the row's
+            if number < len(record.rows) and first:
                 cell.overlap = record.rows[number].overlap
 
     def _on_judged(self, record: Judged, serial: int) -> None:
-        if record.index >= len(self._tested):
-            room = record.index + 1 - len(self._tested)
+        in_tree = self._parents[:1] not in ([], [None])
+        level = record.position - self.prompt_length - self.totals.committed if in_tree else record.index
+        if level >= len(self._tested):
+            room = level + 1 - len(self._tested)
             self._tested = np.pad(self._tested, (0, room))
             self._accepted = np.pad(self._accepted, (0, room))
-        self._tested[record.index] += 1
-        self._accepted[record.index] += record.accepted
+        self._tested[level] += level >= self._levels  # siblings are one level's chance
+        self._accepted[level] += record.accepted
+        self._levels = max(self._levels, level + 1)
         place = self.settled + record.index
         if place < len(self.cells):
             cell = self.cells[place]
             cell.kind, cell.judged = "accepted" if record.accepted else "rejected", serial
             self.judge_cell(cell, record)
-        if not record.accepted and self._parents[:1] in ([], [None]):  # in a tree siblings follow
+        if in_tree:
+            show_tree(self.history.round(len(self.rounds)), self.cells[self.settled:])
+        elif not record.accepted:
             for cell in self.cells[place + 1:]:
                 cell.kind, cell.judged = "void", serial
 
@@ -272,9 +283,12 @@ class LaneState:
         for cell in self.cells[first:]:
             if cell.kind == "pending":
                 cell.kind, cell.judged = "void", serial
+        tree = Tree.of(self._parents) if self._parents[:1] not in ([], [None]) else None
+        if tree is not None:
+            show_tree(self.history.round(len(self.rounds)), self.cells[first:])
         if record.final != "none":
             self._commit_final(record, serial)
-        self._rows, self._parents = (), []
+        self._rows, self._parents, self._levels = (), [], 0
         self.ids += record.tokens
         self.gaps += record.gaps
         self.totals = self.totals.plus(record)
@@ -284,11 +298,13 @@ class LaneState:
         final = record.final
         self._table.append((
             start, record.seconds.total, record.accepted, record.tested - record.accepted,
-            record.drafted - record.tested, final == "correction", final == "bonus", final == "plain"))
+            record.drafted - record.tested if tree is None else 0, final == "correction", final == "bonus",
+            final == "plain"))
         self.settled = len(self.cells)
         self.rounds.append(RoundSummary(
             record.round, record.position, record.drafted, record.tested, record.accepted, len(record.tokens), final,
-            first, self.settled, start, record.seconds, serial, self.totals))
+            first, self.settled, start, record.seconds, serial, self.totals,
+            max(tree.depths) + 1 if tree is not None else 0))
 
     def _commit_final(self, record: Committed, serial: int) -> None:
         """The correction, bonus or plain token: its p and q are looked up in the row it was drawn from."""

@@ -19,9 +19,13 @@ from widgets.legend import Legend
 from widgets.panel import Panel
 from widgets.race_chart import RaceChart
 
-LANE_HEIGHT = 126
-"""Least height of a lane's card; with room to spare the lanes share it, without they scroll."""
-CHART_HEIGHT = 126
+LANE_HEIGHT, DENSE_LANE = 126, 70
+"""Height of a lane's card at least, and where many lanes must share a window; with room to spare they share it, without
+even that they scroll."""
+CHART_HEIGHT, LOW_CHART = 126, 112
+FEW = 3
+"""Lanes that have their room anywhere; more of them move together."""
+GAP, DENSE_GAP = 8, 4
 CHART_SHARE = 0.27
 """Of the height, for the charts, where the lanes leave them as much."""
 LANES, NOTHING = 0, 1
@@ -129,7 +133,21 @@ class RaceView(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._move_together()
         self._share_height()
+
+    def _move_together(self) -> None:
+        """How low the cards and charts may get: many lanes make room for one another before they scroll."""
+        px, count = self._theme.px, max(1, len(self.cards))
+        chart = px(CHART_HEIGHT if count <= FEW else LOW_CHART)
+        room = self._split.height() - self._split.handleWidth() - chart
+        dense = count > FEW and room < count * px(LANE_HEIGHT + GAP)
+        self._lane_column.setSpacing(px(DENSE_GAP if dense else GAP))
+        card = px(DENSE_LANE) if dense else px(LANE_HEIGHT)
+        for one in self.cards:
+            one.setMinimumHeight(card)
+        for panel in (self.race_chart, self.acceptance_chart):
+            panel.setMinimumHeight(chart)
 
     def _on_split_moved(self) -> None:
         self._split_by_hand = True
@@ -138,11 +156,17 @@ class RaceView(QWidget):
         """Until someone has moved the handle: the charts' share, or less where the lanes need the room."""
         if self._split_by_hand:
             return
-        px = self._theme.px
-        height = self._split.height()
-        lanes = max(1, len(self.cards)) * px(LANE_HEIGHT + 8)
-        charts = max(px(CHART_HEIGHT), min(round(CHART_SHARE * height), height - lanes))
+        px, count, height = self._theme.px, max(1, len(self.cards)), self._split.height()
+        height -= self._split.handleWidth()
+        room = height - count * px(LANE_HEIGHT + GAP)
+        if count > FEW:  # before charts are too low to be read, cards give way
+            room = max(room, min(px(CHART_HEIGHT), height - self._least_lanes()))
+        charts = max(self.race_chart.minimumHeight(), min(round(CHART_SHARE * height), room))
         self._split.setSizes([height - charts, charts])
+
+    def _least_lanes(self) -> int:
+        px, count = self._theme.px, max(1, len(self.cards))
+        return count * px(DENSE_LANE) + (count - 1) * px(DENSE_GAP)
 
     # --- lanes --------------------------------------------------------------------------------------------------------
 
@@ -163,13 +187,13 @@ class RaceView(QWidget):
         self.cards += [self._card(lane) for lane in lanes[len(self.cards):]]
         self.hover_card.hide()
         self._stack.setCurrentIndex(LANES if self.cards else NOTHING)
+        self._move_together()
         self._share_height()
 
     def _card(self, lane: str) -> LaneCard:
         card = LaneCard(self._screen, self._theme, lane)
         card.set_ghosts(self._ghosts)
         card.set_prompt(self._prompt)
-        card.setMinimumHeight(self._theme.px(LANE_HEIGHT))
         card.hovered.connect(self.hover_card.show_cell)
         card.difference_wanted.connect(self.difference_wanted)
         self._lane_column.addWidget(card, 1)
@@ -179,12 +203,8 @@ class RaceView(QWidget):
         px = self._theme.px
         self._column.setContentsMargins(px(14), px(8), px(14), px(4))
         self._column.setSpacing(px(8))
-        self._lane_column.setSpacing(px(8))
         self._foot.setSpacing(px(18))
         for splitter in (self._split, self._charts):
             splitter.setHandleWidth(px(10))
-        for card in self.cards:
-            card.setMinimumHeight(px(LANE_HEIGHT))
-        for chart in (self.race_chart, self.acceptance_chart):
-            chart.setMinimumHeight(px(CHART_HEIGHT))
+        self._move_together()
         self._share_height()

@@ -13,9 +13,21 @@ from app.form_fields import ProblemLabel
 from app.form_sampling import AUTO, SamplingSection
 from app.looks import window_sheet
 from app.theme import Theme
+from engine import methods
 from engine.debugger.change_words import in_words
 from engine.debugger.what_if import OtherSettings
 from engine.settings import DrafterSettings, RunSettings, Sampling
+
+
+def as_drafter(settings: DrafterSettings, wanted: DrafterSettings) -> DrafterSettings:
+    """These settings for the drafter that is wanted, without what it doesn't know. Another one drafts a chain."""
+    if wanted.kind == settings.kind:
+        return msgspec.structs.replace(settings, model=wanted.model)
+    method, plain = methods.method(wanted.kind), DrafterSettings()
+    return msgspec.structs.replace(
+        settings, kind=wanted.kind, model=wanted.model, stop_below=settings.stop_below if method.draws else 0.0,
+        adaptive=settings.adaptive and method.draws, tree="", tree_top=plain.tree_top, tree_nodes=plain.tree_nodes,
+        gather=False)
 
 
 class WhatIfDialog(QDialog):
@@ -123,9 +135,8 @@ class WhatIfDialog(QDialog):
         return OtherSettings(round=self._round, settings=settings) if settings is not None else None
 
     def _drafter(self) -> DrafterSettings:
-        """The lane's other options stay, so that only what is seen here is changed."""
-        wanted = DrafterSettings.parse(self.drafter.currentData())
-        drafter = msgspec.structs.replace(self._first.drafter, kind=wanted.kind, model=wanted.model)
+        """The lane's other options stay, as far as the drafter knows them: only what is seen here is changed."""
+        drafter = as_drafter(self._first.drafter, DrafterSettings.parse(self.drafter.currentData()))
         if not self._drafts:
             return drafter
         gamma = self.sampling.gamma.value

@@ -33,7 +33,7 @@ from app.opening import Recent
 from app.orders import Estimated, Loaded
 from app.palette import Palette
 from app.playback import Grain
-from app.race_view import RaceView
+from app.race_view import FEW, RaceView
 from app.settings import Settings
 from app.setup import Setup, five
 from app.shortcuts_dialog import ShortcutsDialog
@@ -187,7 +187,8 @@ class Window(QMainWindow):
     def toggle_present(self) -> None:
         self.presenting = not self.presenting
         self.form.setVisible(self.form_shown and not self.presenting)
-        scale = max(1.1, min(2.2, self.height() / PRESENT_HEIGHT)) if self.presenting else 1.0
+        least = 1.1 if len(self.race.cards) <= FEW else 1.0  # many lanes in a low window need all of it
+        scale = max(least, min(2.2, self.height() / PRESENT_HEIGHT)) if self.presenting else 1.0
         self._wear(Theme.load(self.theme.name, scale))
 
     def show_frames(self) -> None:

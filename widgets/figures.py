@@ -77,7 +77,7 @@ class ElidedLabel(QLabel):
     def __init__(self, theme: ThemeView, role: str, tone: str, parent: QWidget | None = None, *,
                  yields: bool = True) -> None:
         super().__init__(parent)
-        self._whole = ""
+        self._whole = self._tip = ""
         self._yields = yields
         self.role, self.tone = role, tone
         self.setTextFormat(Qt.TextFormat.PlainText)
@@ -90,7 +90,9 @@ class ElidedLabel(QLabel):
         palette.setColor(QPalette.ColorRole.WindowText, theme.colour(self.tone))
         self.setPalette(palette)
 
-    def set_whole(self, text: str) -> None:
+    def set_whole(self, text: str, tip: str = "") -> None:
+        """``tip``: more about it, in any case in the tooltip."""
+        self._tip = tip
         if text != self._whole:
             self._whole = text
             self.setAccessibleName(text)
@@ -110,7 +112,8 @@ class ElidedLabel(QLabel):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width())
-        self.setToolTip(self._whole if shown != self._whole else "")
+        whole = self._whole if shown != self._whole else ""
+        self.setToolTip("\n".join(filter(None, (whole, self._tip))))
         painter = QPainter(self)
         painter.setPen(self.palette().color(QPalette.ColorRole.WindowText))
         painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)

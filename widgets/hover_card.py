@@ -234,6 +234,7 @@ def _round_row(lane: LaneView, cell: CellView) -> Row:
     summary = lane.rounds[cell.round]
     if cell.index >= 0:
         where = f"draft {cell.index + 1} of {summary.k}"
+        where += f" in a tree {summary.depth} deep, {summary.tested} tested" if summary.depth else ""
     # Where the prompt is unknown, so is the place behind it.
     where += f", position {cell.position}" if knows(lane, "prompt") else f", token {cell.position + 1:,} of the output"
     if not knows(lane, "seconds"):

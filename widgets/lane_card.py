@@ -16,6 +16,8 @@ from widgets.token_stream import TokenStream
 
 NARROW = 700
 """Logical pixels (at scale 1) under which the smaller figures give way."""
+TIGHT, DENSE = 190, 104
+"""Heights (at scale 1) under which margins give way; and the figures' size and the second line of text."""
 
 
 class LaneCard(Card):
@@ -32,7 +34,9 @@ class LaneCard(Card):
         self.stream.hovered.connect(self._pass_on)
         self._swatch = Swatch(theme, 0)
         self._title = ElidedLabel(theme, "title", "text", yields=False)
-        self._about = ElidedLabel(theme, "body", "dim")
+        self._about = ElidedLabel(theme, "body", "dim", yields=False)
+        self._verdict = ElidedLabel(theme, "small", "warning", yields=False)
+        self._verdict.hide()
         self._status = ElidedLabel(theme, "small", "dim")
         self._status.clicked.connect(self._on_status)
         self._rounds = Figure(theme, "figure", "rounds", "000")
@@ -50,7 +54,7 @@ class LaneCard(Card):
         self._body = QStackedWidget()
         for page in (self.stream, self._notice):
             self._body.addWidget(page)
-        self._arranged: tuple[bool, float] | None = None
+        self._arranged: tuple[bool, bool, float] | None = None
         self._lay_out()
         self.restyle()
 
@@ -76,7 +80,10 @@ class LaneCard(Card):
         if lane is None:
             return
         self._title.set_whole(lane.title if lane.plain or not lane.gamma else f"{lane.title} · γ {lane.gamma}")
-        self._about.set_whole(lane.about)
+        verdict, sentence = lane_figures.exactness(self.store, lane)
+        self._about.set_whole(lane.about, sentence)
+        self._verdict.set_whole(verdict, sentence)
+        self._verdict.setVisible(bool(verdict))
         self._swatch.set_look(self.theme, lane.look)
         self.setAccessibleName(lane.title)
         for figure, shown in zip(self._figures, (
@@ -100,7 +107,8 @@ class LaneCard(Card):
                 "running": "The first token is on its way …", "stopped": "Stopped before its first token.",
             }.get(lane.status, "It ended without a token."))
         self._body.setCurrentWidget(page)
-        words = "" if page is self._notice and not failed else lane_figures.status(self.store, lane)
+        words = "" if page is self._notice and not failed else lane_figures.status(
+            self.store, lane, brief=self.height() < self.theme.px(DENSE))
         self._status.set_whole(words)
         self._status.setVisible(bool(words))
         self._show_link(self.store.divergence(self.lane) is not None)
@@ -122,21 +130,21 @@ class LaneCard(Card):
         theme = self.theme
         self.stream.set_theme(theme)
         self.ribbon.set_theme(theme)
-        for part in (self._title, self._about, self._status, *self._figures, self._failure):
+        for part in (self._title, self._about, self._verdict, self._status, *self._figures, self._failure):
             part.set_theme(theme)
         self._notice.setFont(theme.font("body"))
         palette = QPalette(self._notice.palette())
         palette.setColor(QPalette.ColorRole.WindowText, theme.colour("dim"))
         self._notice.setPalette(palette)
         self._header.setSpacing(theme.px(10))
-        self._right.setSpacing(theme.px(22))
+        self._arranged = None
         self._arrange()
         self.update()
 
     def _lay_out(self) -> None:
         self._header = QHBoxLayout()
         self._header.setContentsMargins(0, 0, 0, 0)
-        for part in (self._swatch, self._title, self._about, self._status):
+        for part in (self._swatch, self._title, self._about, self._verdict, self._status):
             self._header.addWidget(part)
         self._header.addStretch(1)
         self._right = QHBoxLayout()
@@ -157,13 +165,25 @@ class LaneCard(Card):
         narrow = self.width() < px(NARROW)
         for figure in self._small:
             figure.setVisible(not narrow and not (lane is not None and lane.plain and figure is not self._rounds))
-        tight = self.height() < px(190)
-        if (tight, self.theme.scale) == self._arranged:
+        tight, dense = self.height() < px(TIGHT), self.height() < px(DENSE)
+        failed = dense and lane is not None and lane.status == "failed"
+        self.ribbon.setVisible(not failed)  # why is worth more than when, where there is no room for both
+        self._body.setVisible(not failed or self._body.currentWidget() is self.stream)
+        if (tight, dense, self.theme.scale) == self._arranged:
             return
-        self._arranged = (tight, self.theme.scale)
+        self._arranged = (tight, dense, self.theme.scale)
         self.setMinimumWidth(px(480))  # less than the layout asks for with all figures: they give way instead
-        self._column.setContentsMargins(px(18), px(6 if tight else 12), px(14), px(8 if tight else 14))
-        self._column.setSpacing(px(2 if tight else 8))
+        top, bottom = (2, 4) if dense else (6, 8) if tight else (12, 14)
+        self._column.setContentsMargins(px(18), px(top), px(14), px(bottom))
+        self._column.setSpacing(px(1 if dense else 2 if tight else 8))
+        self._right.setSpacing(px(16 if dense else 22))
+        for figure in self._figures:
+            figure.role = ("title" if figure in self._small else "headline") if dense else (
+                "figure" if figure in self._small else "big_figure")
+            figure.set_theme(self.theme)
+        self.stream.set_least(1 if dense else 2)
+        self.ribbon.set_height(10 if dense else 16)
+        self._failure.set_dense(dense)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._arrange()
@@ -184,23 +204,38 @@ class _Failure(QWidget):
         self._message.setTextFormat(Qt.TextFormat.PlainText)
         self._message.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._message.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self._line = ElidedLabel(theme, "body", "text")
+        self._line.hide()
         self._copy = QPushButton("Copy details")
         self._copy.clicked.connect(self._copy_details)
         self._details = ""
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 4, 0, 0)
         layout.setSpacing(theme.px(10))
-        layout.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(self._icon)
         layout.addWidget(self._message, 1)
-        layout.addWidget(self._copy, 0, Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(self._line, 1)
+        layout.addWidget(self._copy)
+        self._layout = layout
+        self.set_dense(False)
         self.set_theme(theme)
 
     def show_failure(self, message: str, details: str) -> None:
         self._message.setText(message)
         self._message.setToolTip(message)
+        self._line.set_whole(message)
         self._details = f"{message}\n\n{details}".strip()
 
+    def set_dense(self, dense: bool) -> None:
+        """On one line, the rest in its tooltip, where there is no room for more."""
+        for part in (self._icon, self._copy):
+            self._layout.setAlignment(part, Qt.AlignmentFlag.AlignVCenter if dense else Qt.AlignmentFlag.AlignTop)
+        self._message.setVisible(not dense)
+        self._line.setVisible(dense)
+        self._layout.setContentsMargins(0, 0 if dense else 4, 0, 0)
+
     def set_theme(self, theme: ThemeView) -> None:
+        self._line.set_theme(theme)
         size = theme.px(20)
         self._icon.setPixmap(theme.pixmap("warning", "danger", size, self.devicePixelRatioF()))
         self._copy.setIcon(theme.icon("copy"))

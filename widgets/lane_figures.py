@@ -20,6 +20,11 @@ class Shown:
     """Where the number decides it; None: the figure's own."""
 
 
+def in_trees(lane: LaneView) -> bool:
+    """Does it draft trees?"""
+    return lane.started is not None and bool(lane.started.settings.drafter.tree)
+
+
 def rounds(lane: LaneView) -> Shown:
     t = lane.totals
     return Shown(f"{t.rounds:,}", "rounds = forwards of the target after the prompt"
@@ -33,9 +38,10 @@ def acceptance(lane: LaneView) -> Shown:
     rate = t.acceptance_rate
     if rate is None:
         return Shown(NONE, "acceptance rate α = accepted drafts ÷ tested drafts\nNothing was drafted here yet.", "dim")
+    tested = ("In a tree every sibling's test counts, so this is no chain's α: compare E[m], the tokens a round."
+              if in_trees(lane) else "(tested: up to and including the first rejection of a round)")
     return Shown(f"{rate:.2f}", "acceptance rate α = accepted drafts ÷ tested drafts\n"
-                 "(tested: up to and including the first rejection of a round)\n"
-                 f"= {t.accepted:,} ÷ {t.tested:,} = {rate:.3f}\n\n"
+                 f"{tested}\n= {t.accepted:,} ÷ {t.tested:,} = {rate:.3f}\n\n"
                  "Not the draft utilisation = accepted drafts ÷ drafted tokens\n"
                  f"= {t.accepted:,} ÷ {t.drafted:,} = {t.draft_utilisation or 0:.3f}")
 
@@ -45,8 +51,9 @@ def tokens_a_round(lane: LaneView) -> Shown:
     mean = t.mean_committed_length
     if mean is None:
         return Shown(NONE, "mean committed length E[m] = committed tokens ÷ rounds", "dim")
+    compared = "\nComparable between chains and trees." if in_trees(lane) else ""
     return Shown(f"{mean:.2f}", "mean committed length E[m] = committed tokens ÷ rounds\n"
-                 f"(corrections and bonuses included)\n= {t.committed:,} ÷ {t.rounds:,} = {mean:.3f}")
+                 f"(corrections and bonuses included)\n= {t.committed:,} ÷ {t.rounds:,} = {mean:.3f}{compared}")
 
 
 def speed(lane: LaneView) -> Shown:
@@ -81,15 +88,27 @@ def speedup(store: StoreView, lane: LaneView) -> Shown:
                  "dim" if lane.plain else "strong", unit="")
 
 
+def exactness(store: StoreView, lane: LaneView) -> tuple[str, str]:
+    """Two words where this lane isn't as exact as the plain one, and the measured verdict as it was recorded."""
+    if lane.started is None:
+        return "", ""
+    said, plain = lane.started.exactness, store.plain
+    told = plain is not None and plain.started is not None and plain.started.exactness == said
+    return "" if said.invariant or told or not said.sentence else "not bit-exact", said.sentence
+
+
 _ENDS = {"eos": "finished: end of text", "stop": "finished: stop text", "length": "finished: length reached",
          "context": "finished: context is full", "stopped": "stopped", "error": "failed"}
 
 
-def status(store: StoreView, lane: LaneView) -> str:
+def status(store: StoreView, lane: LaneView, *, brief: bool = False) -> str:
     """What the lane is doing, in two or three words; nothing while it simply runs. And where it parts from plain
-    decoding, should a greedy lane do that."""
+    decoding, should a greedy lane do that. ``brief``: how it ended is told in one word."""
     words = {"waiting": "waiting", "prefilling": "reading the prompt"}.get(lane.status, "")
     if lane.finished is not None:
         words = _ENDS[lane.finished.reason]
+        words = words.partition(":")[0] if brief else words
+    elif lane.rounds and lane.rounds[-1].depth:
+        words = f"tree: {lane.rounds[-1].k} drafted, {lane.rounds[-1].depth} deep"
     parted = store.divergence(lane.id)
     return " · ".join(filter(None, (parted.sentence if parted else "", words)))

@@ -94,6 +94,15 @@ def paint_plus(painter: QPainter, centre: QPointF, radius: float, colour: QColor
     painter.fillRect(QRectF(centre.x() - arm, centre.y() - radius, 2 * arm, 2 * radius), colour)
 
 
+def paint_fork(painter: QPainter, centre: QPointF, radius: float, colour: QColor) -> None:
+    """A tree, lying: one stem that parts in three."""
+    x, y = centre.x(), centre.y()
+    painter.setPen(QPen(colour, max(1.0, 0.34 * radius), Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
+    root = QPointF(x - radius, y)
+    for height in (-0.85, 0.0, 0.85):
+        painter.drawLine(root, QPointF(x + radius, y + height * radius))
+
+
 def swatch_path(shape: str, box: QRectF) -> QPainterPath:
     """A lane's shape: its second sign beside its colour."""
     path = QPainterPath()

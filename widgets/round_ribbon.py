@@ -29,6 +29,7 @@ class RoundRibbon(Panel, QWidget):
         self.init_panel(store, theme)
         self.lane = lane
         self._scale = "clock"
+        self._height = 16
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("rounds")
         self.restyle()
@@ -41,15 +42,20 @@ class RoundRibbon(Panel, QWidget):
         self._scale = scale
         self.update()
 
+    def set_height(self, pixels: int) -> None:
+        """At scale 1."""
+        self._height = pixels
+        self.setFixedHeight(self.theme.px(pixels))
+
     def restyle(self) -> None:
         self._colours = {kind: self.theme.colour(kind) for kind in ("accepted", "correction", "bonus", "plain")}
         self._colours |= {kind: self.theme.colour(f"{kind}_block") for kind in ("rejected", "void")}
         self._colours["pending"] = self.theme.colour("strong_line")
-        self.setFixedHeight(self.theme.px(16))
+        self.setFixedHeight(self.theme.px(self._height))
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(400, self.theme.px(16))
+        return QSize(400, self.theme.px(self._height))
 
     def version(self) -> object:
         if not self._over_time():
@@ -96,7 +102,7 @@ class RoundRibbon(Panel, QWidget):
         starts, ends, span = self._spans(lane)
         zoom = self.width() / span
         if len(starts):
-            blocks = lane.totals.drafted + lane.totals.rounds
+            blocks = int(lane.round_table[:, 2:8].sum())
             width = zoom * float(ends[-1] - starts[0])
             if width / blocks >= MIN_BLOCK:
                 self._paint_blocks(painter, lane, starts * zoom, ends * zoom)
@@ -108,10 +114,15 @@ class RoundRibbon(Panel, QWidget):
         self._paint_round_in_flight(painter, lane, float(ends[-1]) if len(ends) else first, zoom)
         self._paint_selection(painter, lane, starts * zoom, ends * zoom)
 
+    def _inside(self) -> tuple[float, float]:
+        """Top and height of the blocks."""
+        margin = self.theme.px(3) if self._height > 12 else 1
+        return margin, self.height() - 2 * margin
+
     def _paint_blocks(self, painter: QPainter, lane: LaneView, lefts: NDArray[np.float64],
                       rights: NDArray[np.float64]) -> None:
         boxes: dict[str, list[QRectF]] = {}
-        top, height = self.theme.px(3), self.height() - 2 * self.theme.px(3)
+        top, height = self._inside()
         for summary, left, right in zip(lane.rounds, lefts.tolist(), rights.tolist(), strict=True):
             kinds = _kinds(summary)
             gap = min(3.0, 0.25 * (right - left))
@@ -166,7 +177,7 @@ class RoundRibbon(Panel, QWidget):
         cells = lane.cells[lane.settled:]
         if not cells:
             return
-        top, height = self.theme.px(3), self.height() - 2 * self.theme.px(3)
+        top, height = self._inside()
         width = float(self.theme.px(8))
         for i, cell in enumerate(cells):
             box = QRectF(start * zoom + i * width, top, width - 2, height)
@@ -210,8 +221,9 @@ def describe(summary: RoundView, timed: bool = True) -> str:
     """A round in words, for tooltips. Counted from 1, as people count; records count from 0. ``timed``: are its times
     known?"""
     s = summary.seconds
+    tree = f" in a tree {summary.depth} deep" if summary.depth else ""
     what = "one token" if summary.final == "plain" else (
-        f"{summary.k} drafted, {summary.tested} tested, {summary.accepted} accepted"
+        f"{summary.k} drafted{tree}, {summary.tested} tested, {summary.accepted} accepted"
         + ("" if summary.final == "none" else f", then a {summary.final}"))
     if not timed:
         return f"round {summary.round + 1}: {what}"
@@ -222,7 +234,7 @@ def describe(summary: RoundView, timed: bool = True) -> str:
 
 def _kinds(summary: RoundView) -> list[str]:
     drafts = ["accepted"] * summary.accepted + ["rejected"] * (summary.tested - summary.accepted)
-    drafts += ["void"] * (summary.k - summary.tested)
+    drafts += ["void"] * (summary.k - summary.tested) if not summary.depth else []  # a tree's stand beside the way
     return drafts if summary.final == "none" else [*drafts, summary.final]
 
 

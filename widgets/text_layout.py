@@ -132,7 +132,7 @@ class TextLayout:
         for index in range(start.cell, end):
             cell = cells[index]
             kind = cell.kind
-            if (kind in GHOSTS and not self.ghosts) or (kind == "prompt" and not self.prompt):
+            if cell.aside or (kind in GHOSTS and not self.ghosts) or (kind == "prompt" and not self.prompt):
                 continue
             for number, piece in enumerate(pieces(cell)):
                 offset = 0

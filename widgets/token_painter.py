@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen, QPixmap, QStaticText
 
-from widgets.marks import inks, paint_ground, paint_sign
+from widgets.marks import inks, paint_fork, paint_ground, paint_sign
 from widgets.protocols import CellView, ThemeView
 from widgets.shaped_line import ShapedLine, placed
 from widgets.text_layout import NEWLINE, OPEN, TAB, Line
@@ -95,6 +95,8 @@ class TokenPainter:
             self._paint_texts(painter, line, kinds, baseline)
         previous = -1
         for box, kind, fragment in zip(boxes, kinds, line.fragments, strict=True):
+            if cells[fragment.cell].tree and fragment.cell != previous:
+                paint_fork(painter, QPointF(box.left() + 2.5 * self.unit, box.top()), 2.2 * self.unit, self._faint)
             if fragment.cell != previous or kind not in ("correction", "bonus"):
                 paint_sign(painter, kind, box, self._inks[kind], self.unit)
             previous = fragment.cell

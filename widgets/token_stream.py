@@ -43,6 +43,7 @@ class TokenStream(Panel, QAbstractScrollArea):
         self._shown_selection: object = None
         self._wheel = 0.0
         self._ghosts, self._prompt = True, False
+        self._least = 2
         self._ring = False
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -65,6 +66,11 @@ class TokenStream(Panel, QAbstractScrollArea):
         self._prompt = self._layout.prompt = shown
         self._relayout()
 
+    def set_least(self, lines: int) -> None:
+        """So many lines are shown at least."""
+        self._least = lines
+        self.setMinimumHeight(lines * self._painter.line_height)
+
     @property
     def following(self) -> bool:
         """The newest token stays in view, until the person scrolls up."""
@@ -75,7 +81,7 @@ class TokenStream(Panel, QAbstractScrollArea):
         self._layout = TextLayout(self._painter.measure, self._painter.advance)
         self._lines: list[Line] = []
         self._layout.ghosts, self._layout.prompt = self._ghosts, self._prompt
-        self.setMinimumHeight(2 * self._painter.line_height)
+        self.setMinimumHeight(self._least * self._painter.line_height)
         self._relayout()
 
     # Once a frame

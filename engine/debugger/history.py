@@ -95,6 +95,23 @@ class RoundSoFar:
         siblings = self.tree.children(self.path[-1] if self.path else ROOT)
         return next((child for child in siblings if child not in self._judged_by_index), None)
 
+    @cached_property
+    def in_sight(self) -> frozenset[int]:
+        """Of a tree the drafts to show where there is room for one line only: what was tested and, while tests are to
+        come, the first guess of each level behind. Of a chain all."""
+        if not self.is_tree:
+            return frozenset(range(self.k))
+        seen, node = set(self._judged_by_index), self.next_test if self.committed is None else None
+        while node is not None:
+            seen.add(node)
+            node = next(iter(self.tree.children(node)), None)
+        return frozenset(seen)
+
+    @property
+    def tree_size(self) -> str:
+        """How large the tree is, in a few words; "" for a chain."""
+        return f"{self.k} drafted, {max(self.tree.depths) + 1} deep" if self.is_tree else ""
+
     @property
     def rejected_at(self) -> int | None:
         """Which draft's rejection a correction follows from."""

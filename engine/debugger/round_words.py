@@ -36,10 +36,17 @@ class Chip:
     index: int
     """The verify row that judged it or that it was drawn from: for a correction the rejected draft's. −1: prefix."""
     position: int
+    tree: str = ""
+    """Of the first one of a tree: how large it is."""
 
     @property
     def label(self) -> str:
         return self.text
+
+    @property
+    def aside(self) -> bool:
+        """Off the way that is shown; such drafts get no chip."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -76,7 +83,8 @@ def _chips(moment: Moment, now: RoundSoFar | None) -> list[Chip]:
     if now is None:
         return chips
     chips += [Chip(d.token, one_line(moment.in_line(d.token, d.text)), now.fate(d.index), now.round, d.index,
-                   d.position) for d in now.drafted]
+                   d.position, now.tree_size if d.index == min(now.in_sight) else "")
+              for d in now.drafted if d.index in now.in_sight]
     done = now.committed
     if done is not None:  # a recording may hold nothing but the outcome
         chips += [Chip(done.tokens[i], one_line(done.texts[i]), "accepted", now.round, i, start + i)
@@ -246,6 +254,6 @@ def _never_tested(moment: Moment, now: RoundSoFar, what: str) -> list[str]:
         return []
     if len(left) == 1:
         return [f"{left[0]} {what}."]
-    names = f"{', '.join(left[:-1])} and {left[-1]}" if len(left) <= 3 \
-        else f"The {len(left)} drafts behind it"
+    where = "other drafts of the tree" if now.is_tree else "drafts behind it"
+    names = f"{', '.join(left[:-1])} and {left[-1]}" if len(left) <= 3 else f"The {len(left)} {where}"
     return [f"{names} {what.replace('is ', 'are ')}."]

@@ -16,6 +16,7 @@ from app.orders import (
     Estimate,
     Estimated,
     Examine,
+    LaneChoice,
     Load,
     Loaded,
     Loading,
@@ -32,8 +33,9 @@ from app.trials import REDRAW, RIGHT
 from engine.debugger.full_row import FullRow
 from engine.errors import Cancelled, ModelError
 from engine.past import Past
-from engine.records import Exactness, Record, TargetInfo
+from engine.records import Exactness, Record, RunFinished, TargetInfo, Totals
 from tests.widgets import fake_proof, fake_run
+from tests.widgets.fake_trees import Growth
 
 INFO = TargetInfo(name="test data, no model", parameters=1_000_000, layers=2, vocabulary=100, context=512,
                   dtype="bfloat16", device="cpu", fingerprint="0")
@@ -43,14 +45,25 @@ METHODS = {"none": fake_run.PLAIN, "ngram": fake_run.LOOKUP, "layer-skip": fake_
            "draft": fake_run.DISTILLED, "eagle": fake_run.EAGLE, "medusa": fake_run.MEDUSA}
 
 
+def _method(lane: LaneChoice) -> fake_run.Method | Growth:
+    """What makes up this lane's records."""
+    d = lane.settings.drafter
+    if d.tree:
+        return Growth(lane.lane, d.kind, nodes=d.tree_nodes, top=d.tree_top, sampled=d.tree == "sampled",
+                      gather=d.gather)
+    return dataclasses.replace(METHODS[d.kind], lane=lane.lane)
+
+
 class FakeWorkshop:
     def __init__(self, *, pace: float = 0.0, limit: int = 40, endless_load: bool = False, fault: str = "",
-                 endless_restore: bool = False) -> None:
+                 endless_restore: bool = False, lane_faults: dict[str, str] | None = None) -> None:
+        """``lane_faults``: of methods that end with an error."""
         self.pace = pace
         self.limit = limit
         self.endless_load = endless_load
         self.endless_restore = endless_restore
         self.fault = fault
+        self.lane_faults = lane_faults or {}
         self.closed = threading.Event()
         """The race's generator was closed or ran out."""
         self.by_record: list[bool] = []
@@ -70,8 +83,11 @@ class FakeWorkshop:
             yield Loaded(order.target, INFO, CHECKED)
             if self.fault:
                 raise ModelError(self.fault, details="test details")
-            methods = [dataclasses.replace(METHODS[lane.settings.drafter.kind], lane=lane.lane)
-                       for lane in order.lanes]
+            methods = [_method(lane) for lane in order.lanes if lane.settings.drafter.kind not in self.lane_faults]
+            for lane in order.lanes:
+                if fault := self.lane_faults.get(lane.settings.drafter.kind):
+                    yield RunFinished(run=order.run, lane=lane.lane, reason="error", message=fault, text="",
+                                      totals=Totals(), details="test details")
             for record in fake_run.race(methods, run=order.run, limit=self.limit):
                 if self.pace:
                     time.sleep(self.pace)

@@ -6,6 +6,7 @@ import gc
 import weakref
 from typing import Any
 
+import msgspec
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtTest import QTest
@@ -14,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from app.form_fields import Field
 from app.theme import Theme
-from app.what_if_dialog import WhatIfDialog
+from app.what_if_dialog import WhatIfDialog, as_drafter
 from engine.debugger.what_if import OtherSettings
 from engine.settings import DrafterSettings, RunSettings, Sampling
 
@@ -184,3 +185,17 @@ def test_nothing_of_it_is_left(theme: Theme, qapp: QApplication) -> None:
     QCoreApplication.processEvents()
     gc.collect()
     assert ref() is None
+
+
+@pytest.mark.parametrize("kind", ["none", "ngram", "layer-skip", "medusa"])
+def test_another_drafter_gets_only_what_it_knows(qtbot: QtBot, theme: Theme, kind: str) -> None:
+    own = msgspec.structs.replace(OWN, drafter=DrafterSettings(
+        kind="eagle", gamma=4, stop_below=0.2, tree="sampled", tree_nodes=24, gather=True))
+    made = dialog(qtbot, theme, own, ("none", "ngram", "layer-skip", "medusa"))
+    assert made.settings == own
+    choose(made, kind)
+    drafter = made.change.settings.drafter
+    assert (drafter.kind, drafter.gamma, drafter.tree, drafter.gather) == (kind, 4, "", False)
+    assert drafter.stop_below == (0.2 if kind in ("layer-skip", "medusa") else 0.0)
+    adaptive = DrafterSettings(kind="eagle", adaptive=True)
+    assert as_drafter(adaptive, DrafterSettings(kind=kind)).adaptive is (kind in ("layer-skip", "medusa"))

@@ -10,6 +10,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -184,13 +185,21 @@ def lane_records(method: Method, text: str = CODE, *, run: str = "run-1", seed: 
         yield RunFinished(**common, reason="length", message="", text="".join(pieces), totals=totals)
 
 
-def race(methods: Sequence[Method] = (PLAIN, LOOKUP, SKIP), text: str = CODE, *, until: float | None = None,
+class Records(Protocol):
+    """Another way to make up a lane."""
+
+    def records(self, text: str, **options: object) -> Iterator[Record]: ...
+
+
+def race(methods: Sequence[Method | Records] = (PLAIN, LOOKUP, SKIP), text: str = CODE, *, until: float | None = None,
          **options: object) -> list[Record]:
     """Several lanes' records in the order of their own clocks, as a race delivers them; cut at ``until`` seconds."""
     timed: list[tuple[float, int, Record]] = []
     for method in methods:
         clock = 0.0
-        for record in lane_records(method, text, **options):  # type: ignore[arg-type]
+        made = lane_records(method, text, **options) if isinstance(method, Method) else (  # type: ignore[arg-type]
+            method.records(text, **options))
+        for record in made:
             if isinstance(record, Prefilled):
                 clock += record.target_seconds + record.drafter_seconds
             elif isinstance(record, Drafted | Verified):

@@ -1,0 +1,94 @@
+"""A race of all five from one action: six cards in a small window, each with its figures and how it guesses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtWidgets import QScrollArea
+from pytestqt.qtbot import QtBot
+
+from app.setup import FIVE
+from app.window import Window
+from engine import methods
+from tests.app.fake_workshop import FakeWorkshop
+
+MakeWindow = Callable[..., Window]
+MISSING = ("No eagle drafter ships with SpecScope for this target; train one: python main.py train eagle --target "
+           "builtin, which takes long enough for a sentence that no card can hold on one line of this window")
+
+
+def raced(window: Window, qtbot: QtBot, width: int, height: int) -> None:
+    window.resize(width, height)
+    window.actions_list["run.five"].trigger()
+    qtbot.waitUntil(lambda: window.conductor.phase == "over", timeout=20_000)
+    qtbot.waitUntil(lambda: all(card._figures[0].value for card in window.race.cards))
+
+
+def lanes_scroll(window: Window) -> QScrollArea:
+    area = window.race._stack.widget(0)
+    assert isinstance(area, QScrollArea)
+    return area
+
+
+@pytest.mark.parametrize("faults", [{}, {"eagle": MISSING}], ids=["all", "one fails"])
+def test_six_cards_fit_a_small_window(make_window: MakeWindow, qtbot: QtBot, faults: dict[str, str]) -> None:
+    window = make_window(FakeWorkshop(limit=40, lane_faults=faults))
+    raced(window, qtbot, 1280, 720)
+    area = lanes_scroll(window)
+    qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() == 0)
+    assert [row.kind for row in window.form.lanes.rows] == list(FIVE)
+    assert len(window.race.cards) == 6
+    for card in window.race.cards:
+        assert card.visibleRegion().boundingRect().height() == card.height()
+        assert card._about.visibleRegion().boundingRect().width() >= 80
+        assert card._about.height() < 1.5 * card._about.fontMetrics().height()
+        assert all(not figure.visibleRegion().isEmpty() for figure in card._figures[3:])
+    assert window.race.race_chart.height() >= 112
+
+
+def test_each_card_says_how_it_guesses(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = make_window(FakeWorkshop(limit=12, lane_faults={"medusa": "No medusa drafter ships."}))
+    raced(window, qtbot, 1280, 720)
+    about = {lane.settings.drafter.kind: card._about.accessibleName()
+             for lane, card in zip(window.form.setup.lanes(), window.race.cards, strict=True)}
+    assert all(about.values())
+    assert about["medusa"] == methods.method("medusa").guess  # it never began
+
+
+def test_the_form_and_the_menus_offer_it(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = make_window(FakeWorkshop(limit=8))
+    action = window.actions_list["run.five"]
+    assert window.form.lanes.five_button.defaultAction() is action
+    assert window.actions_list.declaration("run.five").menu == "Run"
+    assert not action.shortcut().isEmpty()
+    prompt = window.form.setup.prompt
+    window.form.lanes.five_button.click()
+    assert window.form.setup.prompt == prompt
+    assert window.store.lanes[0].plain
+    qtbot.waitUntil(lambda: window.conductor.phase == "over", timeout=20_000)
+    assert {lane.status for lane in window.store.lanes} == {"finished"}
+    window.form.prompt.edit.setPlainText("")
+    action.trigger()
+    assert window.conductor.phase == "over"
+    assert "empty" in window.notice.sentence
+
+
+def test_few_lanes_keep_their_room(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = make_window(FakeWorkshop(limit=8))
+    window.resize(1280, 720)
+    window.run_or_continue()
+    qtbot.waitUntil(lambda: window.conductor.phase == "over", timeout=20_000)
+    assert all(card.height() >= 126 for card in window.race.cards)
+    raced(window, qtbot, 1920, 1080)
+    area = lanes_scroll(window)
+    qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() == 0)
+    assert all(card.height() >= 126 for card in window.race.cards)
+
+
+def test_for_an_audience_too(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = make_window(FakeWorkshop(limit=8))
+    raced(window, qtbot, 1280, 720)
+    window.actions_list["view.present"].trigger()
+    area = lanes_scroll(window)
+    qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() == 0)
