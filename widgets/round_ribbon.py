@@ -174,7 +174,7 @@ class RoundRibbon(Panel, QWidget):
         painter.drawImage(QRectF(0, 0, bins * BIN, self.height()), image)
 
     def _paint_round_in_flight(self, painter: QPainter, lane: LaneView, start: float, zoom: float) -> None:
-        cells = lane.cells[lane.settled:]
+        cells = [cell for cell in lane.cells[lane.settled:] if not cell.aside]
         if not cells:
             return
         top, height = self._inside()

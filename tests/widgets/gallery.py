@@ -19,6 +19,7 @@ from app.theme import Theme, load_fonts
 from engine.records import RunFinished, Totals
 from tests.widgets import fake_proof, fake_run
 from tests.widgets.fake_run import DRAFT, LOOKUP, PLAIN, SKIP, WIDE
+from tests.widgets.fake_trees import Growth
 from widgets.acceptance_chart import AcceptanceChart
 from widgets.check_table import CheckTable
 from widgets.divergence_panel import DivergencePanel
@@ -241,6 +242,26 @@ def difference(theme: Theme, moved: float) -> QWidget:
 @scene(1280, 720)
 def race_720(theme: Theme) -> QWidget:
     return whole_race(theme)
+
+
+@scene(970, 470)
+def cards_six(theme: Theme) -> QWidget:
+    """As low as a small window makes them: one drafts trees, one has failed, one has a long name."""
+    tree = Growth("tree", "eagle")
+    long = replace(SKIP, title="Layer skip of a model with a name that no card can hold on its line")
+    store = Store()
+    lanes = (PLAIN, fake_run.DISTILLED, tree, fake_run.MEDUSA, LOOKUP, long)
+    store.begin("run-1", [LaneSpec(m.lane, getattr(m, "title", "EAGLE tree"), getattr(m, "about", ""),
+                                   plain=m is PLAIN) for m in lanes])
+    store.extend(record for record in fake_run.race(lanes, until=2.2) if record.lane != "medusa")
+    store.append(RunFinished(run="run-1", lane="medusa", reason="error", text="", totals=Totals(), details="details",
+                             message="No medusa drafter ships with SpecScope for SmolLM2-135M-Instruct; train one: "
+                             "python main.py train medusa --target builtin"))
+    page = column(theme, *(LaneCard(store, theme, lane.id) for lane in store.lanes), margin=8)
+    page.layout().setSpacing(theme.px(4))
+    for card in page.findChildren(LaneCard):
+        card.setFixedHeight(theme.px(70))
+    return page
 
 
 @scene(1920, 1080)
