@@ -135,8 +135,8 @@ def add_train_options(parser: argparse.ArgumentParser) -> None:
                        help="where the drafter goes (where lanes for this target look for it)")
     group.add_argument("--work", metavar="FOLDER", type=_text, default=None,
                        help="where answers, features and checkpoints are kept: a stopped run goes on (the cache)")
-    group.add_argument("--prompts", metavar="N", type=_whole, default=300,
-                       help="prompts of each of the thirteen kinds, answered twice each (300)")
+    group.add_argument("--prompts", metavar="N", type=_whole, default=None,
+                       help="prompts of each kind, answered twice each (300; none where answers ship)")
     group.add_argument("--answer-tokens", metavar="N", type=_whole, default=160, help="longest answer (160)")
     group.add_argument("--steps", metavar="N", type=_whole, default=1500, help="training steps (1500)")
     group.add_argument("--no-measure", dest="measure", action="store_false", default=True,

@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     if args.method not in METHODS:
         raise SettingsError(f"{args.method!r} can't be trained; there are {', '.join(METHODS)}.")
     for name in ("prompts", "steps", "answer_tokens"):
-        if getattr(args, name) < 1:
+        if getattr(args, name) is not None and getattr(args, name) < 1:
             raise SettingsError(f"{name.replace('_', '-')} is {getattr(args, name)}, but it must be 1 or more.")
     options: dict[str, Any] = {"dtype": args.dtype, "device": args.device, "trust_remote_code": args.trust_remote_code}
     with TerminalProgress() as shown:

@@ -101,16 +101,22 @@ def write(path: Path, found: Iterator[Answer]) -> Iterator[Answer]:
     """Append answers to a file of JSON lines as they pass, so that a killed run loses nothing."""
     with path.open("a", encoding="utf-8") as file:
         for answer in found:
-            file.write(json.dumps(asdict(answer), separators=(",", ":")) + "\n")
+            file.write(spelled(answer) + "\n")
             file.flush()
             yield answer
 
 
 def read(path: Path) -> list[Answer]:
     """All whole lines of such a file; a last line cut off by a crash is left out."""
-    found = []
-    for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
-        if line.endswith("\n"):
-            a = json.loads(line)
-            found.append(Answer(a["kind"], tuple(a["prompt"]), a["temperature"], tuple(a["tokens"])))
-    return found
+    return [parse(line) for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+
+
+def spelled(answer: Answer) -> str:
+    """One line of JSON."""
+    return json.dumps(asdict(answer), separators=(",", ":"))
+
+
+def parse(line: str) -> Answer:
+    """The inverse of :func:`spelled`."""
+    a = json.loads(line)
+    return Answer(a["kind"], tuple(a["prompt"]), a["temperature"], tuple(a["tokens"]))

@@ -68,7 +68,7 @@ def _medusa(target: Model, ids: torch.Tensor, depths: tuple[int, ...]) -> Recipe
 
 
 def _draft(target: Model, ids: torch.Tensor, depths: tuple[int, ...]) -> Recipe:
-    layers = list(range(min(3, target.info.layers)))  # the first ones read tokens; agreement before training was best with them
+    layers = list(range(min(3, target.info.layers)))  # the first ones read tokens: agreement was best from there
     model = grown(target.hf, layers, ids)
     own = trained_part(model).float().requires_grad_(True)
     return Recipe("draft", own, lambda batch, teacher, measured=None: draft_loss(

@@ -22,7 +22,7 @@ from engine.race import machine
 from engine.runner import text_config
 from engine.settings import DrafterSettings
 from engine.training import package
-from engine.training.answers import Answer, Task, answers, read, write
+from engine.training.answers import Answer, Task, answers, read, spelled, write
 from engine.training.batches import TrainingBatch, batches, collate
 from engine.training.dataset import Dataset, Sample, depths_for, extend
 from engine.training.fit import Fit, Plan
@@ -30,10 +30,13 @@ from engine.training.measured import Measured
 from engine.training.prompts import prompts
 from engine.training.recipe import Recipe, recipe
 from engine.training.report import Held, held_out, together
+from engine.training.shipped import shipped
 from engine.training.teacher import Teacher, draft_vocabulary
 
 PAIRS = ((0.0, 1.0), (0.0, 0.7))
 """Temperatures of a prompt's two answers, in turn: greedy ones matter most, and every prompt has one."""
+PROMPTS = 300
+"""Of each kind, unless answers ship for the target."""
 LONGEST_PROMPT = 420
 """Tokens: longer ones cost more than they teach."""
 KEPT_BACK = 80
@@ -50,8 +53,9 @@ class Options:
     """Where the drafter goes."""
     work: Path
     """Where answers, features and checkpoints are kept."""
-    prompts: int = 300
-    """Of each kind, two answers each."""
+    prompts: int | None = None
+    """Of each kind, two answers each; None: the answers that ship for the target, and where none do
+    :data:`PROMPTS`."""
     max_new_tokens: int = 160
     """Of an answer."""
     steps: int = 1100
@@ -99,8 +103,11 @@ def make_data(target: Model, options: Options, depths: Sequence[int], report: Re
     """Answers that are missing, then features that are missing."""
     options.work.mkdir(parents=True, exist_ok=True)
     path = options.work / "answers.jsonl"
-    done = read(path) if path.exists() else []
-    wanted = tasks(target, options.prompts, options.max_new_tokens, options.seed)
+    if not path.exists():
+        path.write_text("".join(spelled(answer) + "\n" for answer in shipped(target)), encoding="utf-8")
+    done = read(path)
+    count = options.prompts if options.prompts is not None else 0 if shipped(target) else PROMPTS
+    wanted = tasks(target, count, options.max_new_tokens, options.seed)
     left = Counter((a.kind, a.prompt, a.temperature) for a in done)
     todo = []
     for task in wanted:
@@ -111,7 +118,7 @@ def make_data(target: Model, options: Options, depths: Sequence[int], report: Re
             todo.append(task)
     found: Iterator[Answer] = write(path, answers(target, todo, max_new_tokens=options.max_new_tokens,
                                                   seed=options.seed + len(done)))
-    for number, answer in enumerate(found, len(done) + 1):
+    for number, answer in enumerate(found, len(wanted) - len(todo) + 1):
         done.append(answer)
         report("The target answers", number, len(wanted), "answers")
     folder = options.work / "features"

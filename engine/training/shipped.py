@@ -1,0 +1,36 @@
+"""The answers that the shipped drafters were trained on: with them a drafter for the built-in target can be trained
+again, or further, without an hour of answering first."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import zstandard
+
+from engine.drafters.checkpoint import SHIPPED
+from engine.models import Model
+from engine.training.answers import Answer, parse, spelled
+
+PATH = SHIPPED / "answers.jsonl.zst"
+"""The first line says whose they are, each other one is an answer."""
+
+
+def shipped(target: Model) -> list[Answer]:
+    """Those of this very target; none for any other."""
+    if not PATH.exists():
+        return []
+    with PATH.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as plain:
+        lines = io.TextIOWrapper(plain, encoding="utf-8")
+        if json.loads(lines.readline())["fingerprint"] != target.info.fingerprint:
+            return []
+        return [parse(line) for line in lines]
+
+
+def write(path: Path, target: Model, answers: Sequence[Answer]) -> None:
+    """Overwrites ``path``."""
+    head = json.dumps({"target": target.info.name, "fingerprint": target.info.fingerprint})
+    text = "\n".join([head, *map(spelled, answers)]) + "\n"
+    path.write_bytes(zstandard.ZstdCompressor(level=19).compress(text.encode()))
