@@ -112,14 +112,26 @@ def eagle_settings(variant: str, **more: object) -> DrafterSettings:
     return DrafterSettings(kind="eagle", model=str(heads.DATA / variant), **more)  # type: ignore[arg-type]
 
 
-def test_lanes_are_exact(variant: str) -> None:
-    """Chain and trees, against the library's generate, plain decoding, and what the caches should hold."""
-    shapes = [eagle_settings(variant), eagle_settings(variant, gamma=3, tree="top", tree_top=3, tree_nodes=9),
-              eagle_settings(variant, gamma=3, tree="sampled", tree_top=3, tree_nodes=9, gather=True)]
-    subject = Subject("foreign head", heads.target(), tuple(PROMPT), small=True, chosen=tuple(shapes))
-    checks = list(identity.on(subject, quick=True, cancelled=lambda: False))
-    assert len(checks) > 8
+def subject(variant: str) -> Subject:
+    """A chain and trees of both kinds."""
+    tree = {"gamma": 3, "tree_top": 3, "tree_nodes": 9}
+    return Subject("foreign head", heads.target(), tuple(PROMPT), small=True, chosen=(
+        eagle_settings(variant), eagle_settings(variant, tree="top", **tree),
+        eagle_settings(variant, tree="sampled", gather=True, **tree)))
+
+
+def test_greedy_lanes_are_the_library_s_generate(variant: str) -> None:
+    checks = list(identity.greedy_against_generate(subject(variant), quick=True, cancelled=lambda: False))
+    assert len(checks) == 4
     assert [check for check in checks if check.passed is not True] == []
+
+
+def test_caches_and_forwards_are_as_they_should_be() -> None:
+    """Greedy and sampled; the head that the package trains unless told otherwise."""
+    for proof in (identity.cache_contents, identity.forward_counts):
+        checks = list(proof(subject("trained"), quick=True, cancelled=lambda: False))
+        assert len(checks) == 8
+        assert [check for check in checks if check.passed is not True] == []
 
 
 @pytest.mark.parametrize("sampling", [GREEDY, WARM], ids=["greedy", "sampled"])
