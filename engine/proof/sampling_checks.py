@@ -212,6 +212,8 @@ def _warped(rig: Rig, logits: torch.Tensor, prompt: Sequence[int]) -> torch.Tens
 
 def _proposal(rig: Rig, prompt: Sequence[int]) -> tuple[torch.Tensor | None, int | None]:
     """What the first draft is drawn from: q (V,), or the one token it always is; neither: nothing is drafted."""
+    if rig.target.features:  # some guess from what the target computes
+        rig.target.prefill(prompt[:-1])
     rig.drafter.prefill(prompt[:-1])
     draft = next(rig.drafter.propose(prompt, 1, RoundDraws(0, len(prompt))), None)
     if draft is None:
