@@ -28,7 +28,9 @@ PRUNED = "pruned"
 PRUNED_LAYERS = {4, 9, 14, 19, 25, 27}
 DRAFTERS = (DrafterSettings(), DrafterSettings(kind="ngram"),
             DrafterSettings(kind="layer-skip"),
-            DrafterSettings(kind="model", model=PRUNED, gamma=3))
+            DrafterSettings(kind="model", model=PRUNED, gamma=3),
+            DrafterSettings(kind="draft"), DrafterSettings(kind="eagle"), DrafterSettings(kind="medusa"),
+            DrafterSettings(kind="eagle", tree="top", gather=True))
 
 
 @dataclass
