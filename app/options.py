@@ -53,7 +53,7 @@ def _dynamic(args: argparse.Namespace, spelled: str) -> dict[str, object]:
     given: dict[str, object] = {}
     for name, serves in (("stop_below", _draws), ("adaptive", _drafts), ("tree", _trees), ("tree_top", _trees),
                          ("tree_nodes", _trees), ("gather", _trees)):
-        wanted = getattr(args, name) not in (None, False, 0.0)
+        wanted = getattr(args, name) not in ((None, False) if name.startswith("tree") else (None, False, 0.0))
         if wanted and (serves(spelled) or (spelled in lanes and not any(map(serves, lanes)))):
             given[name] = getattr(args, name)
     return given

@@ -86,7 +86,7 @@ def restore(target: Model, past: Past, settings: RunSettings, models: Mapping[st
         drafter.prefill(past.prompt[:-1])
         relive = getattr(drafter, "relive", None)
         if relive:
-            relive(past.tokens, [one.start for one in past.rounds if one.k])
+            relive(past.tokens, [one.start for one in past.rounds if one.k or settings.drafter.tree])
     _check_lengths(runner, drafter, past, settings)
     check(seq.tokens)
     keep(target.hf, past, method, runner, (drafter.runner, weights) if isinstance(drafter, ModelDrafter) else None,

@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from engine.attention import Paths
-from engine.errors import CacheError
+from engine.errors import CacheError, ModelError
 from engine.features import Features
 from engine.rollback import Slots
 from engine.tree import ROOT, Tree
@@ -137,6 +137,11 @@ class Runner:
     def tap(self, depths: Sequence[int]) -> Features:
         """Keep the model's hidden states at these depths from now on (see features.py), for a drafter that guesses from
         them. Raises :class:`ModelError` for a depth it doesn't have, :class:`CacheError` once the cache is in use."""
+        spread = set(map(str, (getattr(self.model, "hf_device_map", None) or {}).values()))
+        if len(spread) > 1:
+            raise ModelError("This drafter reads the target's features, which must lie on one device, but the target "
+                             f"is spread over {', '.join(sorted(spread))}; load it on one (--device), or choose "
+                             "another drafter.")
         if self.length:
             raise CacheError("Features can be kept only from a run's start, but the cache is already in use.")
         self.features = Features(self.model, depths)

@@ -42,7 +42,10 @@ def step_cost(target: Model, prompt: Sequence[int], settings: RunSettings, model
     known = _measured.setdefault(target.hf, {})
     if key not in known:
         alone = msgspec.structs.replace(settings, drafter=method)
-        known[key] = _measure(target, prompt[:PREFIX], alone, models, pad_to)
+        cost, drafted = _measure(target, prompt[:PREFIX], alone, models, pad_to)
+        if not drafted:  # it had nothing to say here; behind another prompt it may, and cost something
+            return cost
+        known[key] = cost
     return known[key]
 
 
@@ -56,10 +59,11 @@ def _method(settings: RunSettings) -> object:
 
 
 def _measure(target: Model, tokens: Sequence[int], settings: RunSettings, models: Mapping[str, Model],
-             pad_to: int) -> float:
+             pad_to: int) -> tuple[float, bool]:
+    """The cost, and whether anything was drafted."""
     gamma = min(drafters.draft_length(settings), target.info.context - len(tokens) - 1)
     if gamma < 1:
-        return LEAST
+        return LEAST, False
     runner = Runner(target.hf, pad_to=pad_to)
     drafter = drafters.make(settings, target, runner, models)
     before, newest = tokens[:-1], tokens[-1]
@@ -82,7 +86,7 @@ def _measure(target: Model, tokens: Sequence[int], settings: RunSettings, models
     a_draft = min(drafting) / max(1, *drafted)
     a_row = max(0.0, min(wide) - min(plain)) / gamma
     cost: float = round((a_draft + a_row) / min(plain), 4)
-    return max(LEAST, cost)
+    return max(LEAST, cost), any(drafted)
 
 
 def _seconds(runner: Runner, work: Callable[..., None], *of: int) -> float:

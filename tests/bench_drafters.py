@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from engine import models
+from engine.drafters.checkpoint import SHIPPED
 from engine.models import Model
 from engine.settings import DrafterSettings
 from engine.training.prompts import Prompt, kinds, prompts
@@ -18,13 +19,16 @@ from engine.training.report import Held, held_out, together
 from tests.prompts import PROMPTS
 
 GAMMA = 4
-FIVE = (DrafterSettings(kind="draft", gamma=GAMMA), DrafterSettings(kind="eagle", gamma=GAMMA),
-        DrafterSettings(kind="medusa", gamma=GAMMA), DrafterSettings(kind="ngram"),
+DRAFT, EAGLE, MEDUSA = (str(SHIPPED / method) for method in ("draft", "eagle", "medusa"))
+"""Named, lest one that was trained here take their place."""
+FIVE = (DrafterSettings(kind="draft", model=DRAFT, gamma=GAMMA),
+        DrafterSettings(kind="eagle", model=EAGLE, gamma=GAMMA),
+        DrafterSettings(kind="medusa", model=MEDUSA, gamma=GAMMA), DrafterSettings(kind="ngram"),
         DrafterSettings(kind="layer-skip"))
-SHAPES = (DrafterSettings(kind="eagle", gamma=5, stop_below=0.3),
-          DrafterSettings(kind="eagle", gamma=6, adaptive=True),
-          DrafterSettings(kind="eagle", gamma=GAMMA, tree="top"),
-          DrafterSettings(kind="medusa", gamma=GAMMA, tree="top"))
+SHAPES = (DrafterSettings(kind="eagle", model=EAGLE, gamma=5, stop_below=0.3),
+          DrafterSettings(kind="eagle", model=EAGLE, gamma=6, adaptive=True),
+          DrafterSettings(kind="eagle", model=EAGLE, gamma=GAMMA, tree="top"),
+          DrafterSettings(kind="medusa", model=MEDUSA, gamma=GAMMA, tree="top"))
 
 
 def drafters(tokens: int, per_kind: int, chat: int) -> None:

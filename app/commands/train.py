@@ -16,6 +16,7 @@ from engine.errors import SettingsError
 from engine.models import Progress
 from engine.models.builtin import cache_root
 from engine.models.progress import Reporter
+from engine.training.package import figure
 from engine.training.recipe import METHODS
 from engine.training.train import Options, Point, measure, train
 
@@ -77,10 +78,10 @@ def run(args: argparse.Namespace) -> int:
     if found:
         print(f"\nHeld-out chat prompts, γ = {found['gamma']}, {found['dtype']}, {found['machine']}\n")
         for one in found["figures"]:
-            places = " ".join(f"{a:.2f}" for a in one["alpha_by_position"])
-            print(f"T = {one['temperature']:g}: α {one['alpha']:.2f} (by position {places}), a draft costs "
-                  f"{one['cost_ratio']:.2f} of a plain round, predicted {one['predicted']:.2f}×, measured "
-                  f"{one['measured']:.2f}×")
+            places = " ".join(map(figure, one["alpha_by_position"]))
+            print(f"T = {one['temperature']:g}: α {figure(one['alpha'])} (by position {places}), a draft costs "
+                  f"{figure(one['cost_ratio'])} of a plain round, predicted {figure(one['predicted'])}×, measured "
+                  f"{figure(one['measured'])}×")
     print(f"\nThe drafter is in {plan.out}; --drafter {_spelled(plan, target.info.fingerprint)} uses it.")
     return 0
 

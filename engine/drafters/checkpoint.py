@@ -48,15 +48,57 @@ class Checkpoint:
         if self.config["specscope_format"] != FORMAT:
             raise ModelError(f"{name} was written by another version of SpecScope (format "
                              f"{self.config['specscope_format']}, not {FORMAT}); train it again.")
-        if self.config["method"] != method:
-            raise MismatchError(f"{name} is a drafter of the method {self.config['method']}, not {method}.")
-        made = self.config["target"]
+        if self.config.get("method") != method:
+            raise MismatchError(f"{name} is a drafter of the method {self.config.get('method')}, not {method}.")
+        made = self.config.get("target")
+        if not isinstance(made, dict) or not {"name", "fingerprint"} <= set(made):
+            raise self.damaged("it doesn't say which target it was made for")
         if made["fingerprint"] != target.info.fingerprint:
             raise MismatchError(
                 f"{name} was trained for {made['name']}, but the target is {target.info.name} with other weights, and "
                 f"it would only guess nonsense; train one: python main.py train {method} --target "
                 f"{target.info.source or target.info.name}", details=f"made for the fingerprint {made['fingerprint']}, "
                 f"the target's is {target.info.fingerprint}")
+
+
+    def damaged(self, why: str) -> ModelError:
+        return ModelError(f"{self.source or 'The drafter that ships with SpecScope'} is damaged: {why}; train or fetch "
+                          "it again.")
+
+    def whole(self, name: str) -> int:
+        """A size from config.json. Raises :class:`ModelError` where it is missing or nonsense."""
+        shape = self.config.get("shape")
+        value = shape.get(name) if isinstance(shape, dict) else None
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 1 << 24:
+            raise self.damaged(f"its {CONFIG} says {value!r} for {name}")
+        return value
+
+    def wholes(self, name: str) -> tuple[int, ...]:
+        """A list of layers or depths from config.json. Raises as :meth:`whole` does."""
+        shape = self.config.get("shape")
+        values = shape.get(name) if isinstance(shape, dict) else None
+        if not isinstance(values, list) or not values or not all(type(v) is int and -1 <= v < 1 << 16 for v in values):
+            raise self.damaged(f"its {CONFIG} says {values!r} for {name}")
+        return tuple(values)
+
+    def ids(self, vocabulary: int) -> torch.Tensor:
+        """(draft vocabulary,) int64: the target's id of each draft id, ascending. Raises :class:`ModelError` unless
+        they are different ones of ``vocabulary``: q would be over other tokens than those drawn."""
+        d2t = self.tensors.get("d2t")
+        size = self.whole("draft_vocabulary")
+        if d2t is None or d2t.dtype != torch.int64 or d2t.shape != (size,):
+            raise self.damaged(f"its map d2t should hold {size} whole numbers")
+        ids = torch.arange(size) + d2t
+        if bool((ids.diff() <= 0).any()) or not 0 <= int(ids[0]) <= int(ids[-1]) < vocabulary:
+            raise self.damaged(f"its map d2t doesn't name {size} different ones of {vocabulary} tokens")
+        return ids
+
+    @property
+    def trained_tokens(self) -> int:
+        """Of the target's answers, for showing; 0 where it isn't told."""
+        training = self.config.get("training")
+        tokens = training.get("answer_tokens") if isinstance(training, dict) else 0
+        return tokens if isinstance(tokens, int) else 0
 
 
 def load(method: str, target: Model, source: str,

@@ -50,15 +50,15 @@ def make(settings: RunSettings, target: Model, runner: Runner, models: Mapping[s
 def read(found: checkpoint.Checkpoint, target: Model) -> Distilled:
     """Raises :class:`ModelError` or :class:`MismatchError` when the checkpoint can't be read or doesn't fit."""
     found.check("draft", target)
-    layers = found.config["shape"]["layers"]
+    layers, ids = found.wholes("layers"), found.ids(target.info.vocabulary)
+    if not all(0 <= layer < target.info.layers for layer in layers):
+        raise found.damaged(f"it was grown out of layers {list(layers)}, and the target has {target.info.layers}")
     weights = {n: t for n, t in found.tensors.items() if n not in ("d2t", "t2d")}
-    ids = torch.arange(len(found.tensors["d2t"])) + found.tensors["d2t"]
     model = grown(target.hf, layers, ids)
     own = trained_part(model)
     checkpoint.fill(own, weights, found.source or "The shipped drafter")
-    tokens = found.config.get("training", {}).get("answer_tokens", 0)
-    return Distilled(model, ids.to(model.device), f"{len(layers)} layers of the target's kind, trained on {tokens:,} "
-                     "of its tokens")
+    return Distilled(model, ids.to(model.device), f"{len(layers)} layers of the target's kind, trained on "
+                     f"{found.trained_tokens:,} of its tokens")
 
 
 def grown(target: Any, layers: Sequence[int], ids: torch.Tensor) -> Any:

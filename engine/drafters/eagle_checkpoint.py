@@ -56,22 +56,15 @@ def read(found: Checkpoint, target: Model) -> Eagle:
     return own(found, target)
 
 
-def shape_of(config: dict[str, Any], target: Model) -> EagleShape:
-    """From our config.json."""
-    text, said = text_config(target.hf), config["shape"]
-    return EagleShape(llama_config(text, intermediate=said["intermediate"]), said["draft_vocabulary"],
-                      len(said["depths"]) * text.hidden_size, norm_features=True)
-
-
 def own(found: Checkpoint, target: Model) -> Eagle:
     """The output head isn't stored: it is the draft vocabulary's rows of the target's."""
-    head = EagleHead(shape_of(found.config, target))
-    ids = torch.arange(len(found.tensors["d2t"])) + found.tensors["d2t"]
+    text, depths, ids = text_config(target.hf), found.wholes("depths"), found.ids(target.info.vocabulary)
+    head = EagleHead(EagleShape(llama_config(text, intermediate=found.whole("intermediate")), len(ids),
+                                len(depths) * text.hidden_size, norm_features=True))
     shared = target.hf.get_output_embeddings().weight.detach()
     weights = {n: t for n, t in found.tensors.items() if n != "t2d"}
     weights["lm_head.weight"] = shared[ids.to(shared.device)].cpu()
     fill(head, weights, found.source or "The shipped drafter")
-    trained = found.config.get("training", {}).get("answer_tokens", 0)
     return Eagle(head.to(shared.device, shared.dtype).eval().requires_grad_(False), target.hf.get_input_embeddings(),
-                 tuple(found.config["shape"]["depths"]),
-                 f"one layer continues the target's features (trained on {trained:,} of its tokens)")
+                 depths, f"one layer continues the target's features (trained on {found.trained_tokens:,} of its "
+                 "tokens)")

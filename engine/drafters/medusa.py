@@ -52,8 +52,9 @@ def make(settings: RunSettings, target: Model, runner: Runner, models: Mapping[s
 def read(found: checkpoint.Checkpoint, target: Model) -> Medusa:
     """Raises :class:`ModelError` or :class:`MismatchError` when the checkpoint can't be read or doesn't fit."""
     found.check("medusa", target)
-    said = found.config["shape"]
-    shape = MedusaShape(text_config(target.hf).hidden_size, said["heads"], said["blocks"], said["draft_vocabulary"])
+    found.ids(target.info.vocabulary)  # raises where they are no map
+    shape = MedusaShape(text_config(target.hf).hidden_size, found.whole("heads"), found.whole("blocks"),
+                        found.whole("draft_vocabulary"))
     heads = MedusaHeads(shape)
     weights = {n: t for n, t in found.tensors.items() if n != "t2d"}
     checkpoint.fill(heads, weights, found.source or "The shipped drafter")

@@ -15,6 +15,7 @@ import torch
 
 from engine.models import Model
 from engine.training.batch import Batch
+from engine.training.lines import mend
 
 ROWS = 128
 """Sequences at once: by measurement on two cores, more gain little."""
@@ -99,6 +100,7 @@ def sample(logits: torch.Tensor, temperatures: torch.Tensor, generator: torch.Ge
 
 def write(path: Path, found: Iterator[Answer]) -> Iterator[Answer]:
     """Append answers to a file of JSON lines as they pass, so that a killed run loses nothing."""
+    mend(path)
     with path.open("a", encoding="utf-8") as file:
         for answer in found:
             file.write(spelled(answer) + "\n")

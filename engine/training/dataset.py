@@ -18,6 +18,7 @@ import torch
 from engine.features import NORMED
 from engine.models import Model
 from engine.training.answers import Answer
+from engine.training.lines import mend
 
 BATCH_TOKENS = 4096
 """Tokens a forward, pads included."""
@@ -66,6 +67,7 @@ def extend(folder: Path, target: Model, answers: Sequence[Answer], depths: Seque
     """Compute the features of those ``answers`` (the file's, in order) that the folder doesn't have yet."""
     folder.mkdir(parents=True, exist_ok=True)
     index = folder / "index.jsonl"
+    mend(index)
     known = list(_read(index))
     rows = max((s.at + len(s.tokens) for s in known), default=0)
     width = len(depths) * int(target.hf.get_input_embeddings().weight.shape[1])

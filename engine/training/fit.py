@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -10,15 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from engine.errors import ModelError
 from engine.training.batches import TrainingBatch
 
 WARM_UP = 30
 """Steps until the full learning rate."""
 LAST = 0.05
 """The learning rate's last share."""
+KEPT = "checkpoint.safetensors"
 KEEP_EVERY = 50
 """Steps between checkpoints."""
 
@@ -102,14 +104,24 @@ class Fit:
             for index, state in optimizer.state_dict()["state"].items():
                 for name, value in state.items():
                     tensors[f"optimizer.{number}.{index}.{name}"] = torch.as_tensor(value).contiguous()
-        save_file(tensors, self.folder / "checkpoint.new", metadata={"format": "pt"})
-        (self.folder / "checkpoint.new").replace(self.folder / "checkpoint.safetensors")
-        (self.folder / "state.json").write_text(json.dumps({"done": self.done, "steps": self.plan.steps}) + "\n")
+        save_file(tensors, self.folder / "checkpoint.new", metadata={"format": "pt", "done": str(self.done)})
+        (self.folder / "checkpoint.new").replace(self.folder / KEPT)
 
     def resume(self) -> None:
-        if not (self.folder / "state.json").exists():
+        """Go on from the kept checkpoint, if there is one. Raises :class:`ModelError` if it is of another network."""
+        if not (self.folder / KEPT).exists():
             return
-        tensors = load_file(self.folder / "checkpoint.safetensors")
+        try:
+            with safe_open(self.folder / KEPT, "pt") as file:
+                self.done = int(file.metadata()["done"])
+            tensors = load_file(self.folder / KEPT)
+            self._take(tensors)
+        except (SafetensorError, KeyError, RuntimeError, ValueError) as error:
+            raise ModelError(f"The training can't go on from {self.folder / KEPT}: it is damaged, or of a network of "
+                             "another shape; delete it, or train in another folder (--work).",
+                             details=f"{type(error).__name__}: {error}") from error
+
+    def _take(self, tensors: dict[str, torch.Tensor]) -> None:
         parameters = dict(self.module.named_parameters())
         with torch.no_grad():
             for name in self.names:
@@ -121,4 +133,3 @@ class Fit:
                     _, _, index, name = key.split(".", 3)
                     states.setdefault(int(index), {})[name] = value
             optimizer.load_state_dict({**optimizer.state_dict(), "state": states})
-        self.done = int(json.loads((self.folder / "state.json").read_text())["done"])

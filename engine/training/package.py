@@ -22,7 +22,8 @@ def write(folder: Path, recipe: Recipe, target: Model, ids: torch.Tensor, traini
     known = torch.zeros(target.info.vocabulary, dtype=torch.bool)
     known[ids] = True
     weights |= {"d2t": ids.cpu() - torch.arange(len(ids)), "t2d": known}
-    save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
+    save_file(weights, folder / "weights.new", metadata={"format": "pt"})
+    (folder / "weights.new").replace(folder / WEIGHTS)  # a lane may be reading the old ones
     _write(folder, {
         "specscope_format": FORMAT, "method": recipe.method, "licence": "Apache-2.0",
         "target": {"name": target.info.name, "fingerprint": target.info.fingerprint},
@@ -37,8 +38,14 @@ def add_report(folder: Path, report: dict[str, Any]) -> None:
 
 
 def _write(folder: Path, config: dict[str, Any]) -> None:
-    (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    (folder / "config.new").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    (folder / "config.new").replace(folder / CONFIG)
     (folder / CARD).write_text(card(config), encoding="utf-8")
+
+
+def figure(value: float | None) -> str:
+    """A dash where nothing was drafted."""
+    return "–" if value is None else f"{value:.2f}"
 
 
 WHAT = {
@@ -72,7 +79,7 @@ def card(config: dict[str, Any]) -> str:
               f"γ = {report['gamma']}, {report['dtype']})", "",
               "| T | α | α by position | c | predicted | measured |", "| ---: | ---: | --- | ---: | ---: | ---: |"]
     for one in report["figures"]:
-        lines.append(f"| {one['temperature']:g} | {one['alpha']:.2f} | "
-                     f"{' '.join(f'{a:.2f}' for a in one['alpha_by_position'])} | {one['cost_ratio']:.2f} | "
-                     f"{one['predicted']:.2f}× | {one['measured']:.2f}× |")
+        lines.append(f"| {one['temperature']:g} | {figure(one['alpha'])} | "
+                     f"{' '.join(map(figure, one['alpha_by_position']))} | {figure(one['cost_ratio'])} | "
+                     f"{figure(one['predicted'])}× | {figure(one['measured'])}× |")
     return "\n".join([*lines, "", f"Measured on {report['machine']}; lanes alternated by round in one run.", ""])

@@ -14,15 +14,19 @@ ROWS = 256
 """Rows of logits at a time."""
 
 
-def draft_vocabulary(samples: Iterable[Sample], size: int, target_size: int) -> tuple[torch.Tensor, float]:
-    """The ids (size,), ascending, of the tokens that the target's answers use most, filled up with the lowest ids; and
-    the share of the answers' tokens that they cover."""
+def coverage(samples: Iterable[Sample], ids: torch.Tensor) -> float:
+    """The share of the answers' tokens that is among ``ids``."""
+    known, counted = set(ids.tolist()), Counter(token for s in samples for token in s.tokens[s.begin :])
+    return sum(counted[token] for token in known) / max(1, sum(counted.values()))
+
+
+def draft_vocabulary(samples: Iterable[Sample], size: int, target_size: int) -> torch.Tensor:
+    """The ids (size,), ascending, of the tokens that the target's answers use most, filled up with the lowest ids."""
     counted = Counter(token for s in samples for token in s.tokens[s.begin :])
     kept = [token for token, _ in counted.most_common(size)]
     seen = set(kept)
     kept += [token for token in range(target_size) if token not in seen][: size - len(kept)]
-    covered = sum(counted[token] for token in kept) / max(1, sum(counted.values()))
-    return torch.tensor(sorted(kept)), covered
+    return torch.tensor(sorted(kept))
 
 
 class Teacher:
@@ -77,7 +81,9 @@ class HeadLoss(torch.autograd.Function):
 
 
 def head_loss(hidden: torch.Tensor, head: torch.Tensor, p: torch.Tensor) -> torch.Tensor:
-    """:class:`HeadLoss`."""
+    """:class:`HeadLoss`; 0 where there is no row, as at a depth that only longer answers reach."""
+    if not len(hidden):
+        return hidden.float().sum() * 0
     with torch.autocast(hidden.device.type, enabled=False):
         found: torch.Tensor = HeadLoss.apply(hidden, head, p)  # type: ignore[no-untyped-call]
     return found

@@ -6,13 +6,16 @@ are only ever added to, the network's checkpoint replaces the one before. Answer
 
 from __future__ import annotations
 
-import random
+import json
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import filelock
 import torch
 
 from engine.errors import ModelError
@@ -31,7 +34,7 @@ from engine.training.prompts import prompts
 from engine.training.recipe import Recipe, recipe
 from engine.training.report import Held, held_out, together
 from engine.training.shipped import shipped
-from engine.training.teacher import Teacher, draft_vocabulary
+from engine.training.teacher import Teacher, coverage, draft_vocabulary
 
 PAIRS = ((0.0, 1.0), (0.0, 0.7))
 """Temperatures of a prompt's two answers, in turn: greedy ones matter most, and every prompt has one."""
@@ -39,8 +42,8 @@ PROMPTS = 300
 """Of each kind, unless answers ship for the target."""
 LONGEST_PROMPT = 420
 """Tokens: longer ones cost more than they teach."""
-KEPT_BACK = 80
-"""Answers that are only measured on while training."""
+KEPT_BACK = 40
+"""One prompt in so many is only measured on while training."""
 CURVE_EVERY = 200
 """Steps between two points of the learning curve."""
 
@@ -82,29 +85,67 @@ def train(target: Model, options: Options, report: Reporter,
         raise ModelError(f"{target.info.name} has no chat template, so it can't answer the prompts that drafters learn "
                          "from; choose an instruction-tuned target.")
     depths = depths_for(target.info.layers)
-    data = make_data(target, options, depths, report)
-    samples = random.Random(options.seed).sample(data.sequences, len(data.sequences))
-    back = min(KEPT_BACK, len(samples) // 4)
-    kept_back, learned = samples[:back], samples[back:]
-    ids, covered = draft_vocabulary(learned, min(options.draft_vocabulary, target.info.vocabulary),
-                                    target.info.vocabulary)
-    torch.manual_seed(options.seed)
-    made = recipe(options.method, target, ids, depths)
-    points = fit(made, data, learned, kept_back, Teacher(target.hf, ids), options, report, curve)
-    package.write(options.out, made, target, ids, {
-        "answers": len(learned), "answer_tokens": sum(len(s.tokens) - s.begin for s in learned),
-        "temperatures": sorted({s.temperature for s in learned}), "coverage": covered, "steps": options.steps,
-        "batch_tokens": options.batch_tokens, "rate": made.rate, "seed": options.seed,
-        "curve": [{"step": p.step, "loss": p.loss, "greedy": p.greedy, "sampled": p.sampled} for p in points]})
+    with workplace(target, options.work, depths):
+        data = make_data(target, options, depths, report)
+        kept_back = [s for s in data.sequences if is_kept_back(s)]
+        learned = [s for s in data.sequences if not is_kept_back(s)]
+        if not learned:
+            raise ModelError(f"There is nothing to learn from: no prompt leaves {target.info.name} room for an answer "
+                             f"of {options.max_new_tokens} tokens; ask for shorter ones (--answer-tokens).")
+        ids = vocabulary(learned, target, options)
+        torch.manual_seed(options.seed)
+        made = recipe(options.method, target, ids, depths)
+        steps, points = fit(made, data, learned, kept_back, Teacher(target.hf, ids), options, report, curve)
+        package.write(options.out, made, target, ids, {
+            "answers": len(learned), "answer_tokens": sum(len(s.tokens) - s.begin for s in learned),
+            "temperatures": sorted({s.temperature for s in learned}), "coverage": coverage(learned, ids),
+            "steps": steps, "batch_tokens": options.batch_tokens, "rate": made.rate, "seed": options.seed,
+            "curve": [asdict(point) for point in points]})
     return options.out
+
+
+@contextmanager
+def workplace(target: Model, folder: Path, depths: Sequence[int]) -> Iterator[None]:
+    """One training at a time in a work folder, and for one target: its answers and features are no one else's. Raises
+    :class:`ModelError` otherwise."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with filelock.FileLock(folder / "lock", timeout=0):
+            mine = {"target": target.info.name, "fingerprint": target.info.fingerprint, "depths": list(depths)}
+            note = folder / "target.json"
+            if note.exists() and (theirs := json.loads(note.read_text(encoding="utf-8"))) != mine:
+                raise ModelError(f"{folder} holds the work for {theirs['target']}, not for {target.info.name} as it is "
+                                 "here; choose another folder (--work).")
+            note.write_text(json.dumps(mine) + "\n", encoding="utf-8")
+            yield
+    except filelock.Timeout:
+        raise ModelError(f"Another training is at work in {folder}; wait for it, or choose another folder "
+                         "(--work).") from None
+
+
+def is_kept_back(sample: Sample) -> bool:
+    """By its prompt alone, so that more answers never make one of them known that was not, and both answers to a prompt
+    go the same way."""
+    return zlib.crc32(repr(sample.tokens[: sample.begin]).encode()) % KEPT_BACK == 0
+
+
+def vocabulary(learned: Sequence[Sample], target: Model, options: Options) -> torch.Tensor:
+    """The draft vocabulary: chosen once for a work folder, since what was trained is about it."""
+    path = options.work / "vocabulary.json"
+    if not path.exists():
+        size = min(options.draft_vocabulary, target.info.vocabulary)
+        ids = draft_vocabulary(learned, size, target.info.vocabulary)
+        path.write_text(json.dumps(ids.tolist()) + "\n", encoding="utf-8")
+    return torch.tensor(json.loads(path.read_text(encoding="utf-8")))
 
 
 def make_data(target: Model, options: Options, depths: Sequence[int], report: Reporter) -> Dataset:
     """Answers that are missing, then features that are missing."""
-    options.work.mkdir(parents=True, exist_ok=True)
     path = options.work / "answers.jsonl"
     if not path.exists():
-        path.write_text("".join(spelled(answer) + "\n" for answer in shipped(target)), encoding="utf-8")
+        begun = path.with_suffix(".new")
+        begun.write_text("".join(spelled(answer) + "\n" for answer in shipped(target)), encoding="utf-8")
+        begun.replace(path)
     done = read(path)
     count = options.prompts if options.prompts is not None else 0 if shipped(target) else PROMPTS
     wanted = tasks(target, count, options.max_new_tokens, options.seed)
@@ -139,8 +180,9 @@ def tasks(target: Model, per_kind: int, max_new_tokens: int, seed: int) -> list[
 
 
 def fit(made: Recipe, data: Dataset, learned: Sequence[Sample], kept_back: Sequence[Sample], teacher: Teacher,
-        options: Options, report: Reporter, curve: Callable[[Point], None]) -> list[Point]:
-    """Train, and measure on the answers kept back now and then."""
+        options: Options, report: Reporter, curve: Callable[[Point], None]) -> tuple[int, list[Point]]:
+    """Train, and measure on the answers kept back now and then. Returns the steps done and the learning curve, earlier
+    runs' in the same folder included."""
     device = teacher.head.device
     made.module.to(device)
 
@@ -155,14 +197,17 @@ def fit(made: Recipe, data: Dataset, learned: Sequence[Sample], kept_back: Seque
                       for samples in batches(kept_back, 2 * options.batch_tokens, 0)]
         return Point(step, sum(losses) / max(1, len(losses)), measured.greedy, measured.sampled)
 
-    points: list[Point] = []
+    path = options.work / options.method / "curve.json"
+    points = [Point(**one) for one in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
     run = Fit(made.module, Plan(options.steps, made.rate), options.work / options.method)
     for step in run.run(epoch, lambda batch: made.loss(batch, teacher)):
         report(f"Training the {made.method} drafter", step.number, options.steps, "steps")
         if step.number % CURVE_EVERY == 0 or step.number == options.steps:
-            points.append(point(step.number))
+            points = [one for one in points if one.step < step.number] + [point(step.number)]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps([asdict(one) for one in points]) + "\n", encoding="utf-8")
             curve(points[-1])
-    return points
+    return run.done, points
 
 
 def measure(target: Model, options: Options, report: Reporter, *, chat: int = 8, tokens: int = 96,

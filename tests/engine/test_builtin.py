@@ -1,4 +1,4 @@
-"""The built-in model: every lane is the plain lane (3 of the 20 prompts; ``make exactness`` runs all)."""
+"""The built-in model: every lane is the plain lane (2 of the 20 prompts; ``make exactness`` runs all)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import pytest
 from tests.exactness import check
 from tests.prompts import PROMPTS
 
-THREE = [PROMPTS[1], PROMPTS[6], PROMPTS[18]]  # an edit, quotes, a story
-TOKENS = 40
+TWO = [PROMPTS[1], PROMPTS[18]]  # an edit, a story
+TOKENS = 32
 
 
 @pytest.mark.model
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
 def test_every_lane_is_the_plain_lane(dtype: str) -> None:
     tested: dict[str, list[int]] = {}
-    for outcome in check(dtype, THREE, TOKENS):
+    for outcome in check(dtype, TWO, TOKENS):
         assert outcome.same, f"{outcome.drafter}: {outcome.why}: {outcome.prompt.text[:60]!r}"
         totals = outcome.run.finished.totals
         counts = tested.setdefault(outcome.drafter, [0, 0])

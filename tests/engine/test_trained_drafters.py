@@ -196,6 +196,33 @@ def test_broken_checkpoints_end_the_lane_in_words(method: str, tmp_path: Path) -
     assert "config.json is missing or broken" in _reason(method, out)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_config_that_lies_is_noticed(method: str, tmp_path: Path) -> None:
+    out = _changed(method, tmp_path)
+    said = json.loads((out / "config.json").read_text())
+
+    def reason(**changed: object) -> str:
+        (out / "config.json").write_text(json.dumps({**said, **changed}))
+        return _reason(method, out)
+
+    assert "doesn't say which target" in reason(target="tiny")
+    assert "says None for draft_vocabulary" in reason(shape={**said["shape"], "draft_vocabulary": None})
+    assert "should hold 7 whole numbers" in reason(shape={**said["shape"], "draft_vocabulary": 7})
+    assert "is damaged" in reason(shape=[])
+    tensors = load_file(out / "model.safetensors")
+    twice = tensors["d2t"].clone()
+    twice[3] -= 3  # the token of the draft id before
+    (out / "config.json").write_text(json.dumps(said))
+    save_file({**tensors, "d2t": twice}, out / "model.safetensors")
+    assert "doesn't name" in _reason(method, out)
+
+
+def test_a_spread_target_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(target().hf, "hf_device_map", {"model.layers.0": 0, "model.layers.1": "cpu"}, raising=False)
+    lane = lanes(target(), PROMPT, [drafting("eagle", tokens=4)])[0]
+    assert "spread over 0, cpu" in lane.finished.message
+
+
 def test_a_drafter_of_another_method_or_version_is_refused(tmp_path: Path) -> None:
     assert "of the method medusa, not eagle" in _reason("eagle", folder("medusa"))
     assert "another version" in _reason("medusa", _changed("medusa", tmp_path, specscope_format=99))

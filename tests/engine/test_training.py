@@ -16,7 +16,7 @@ from app import commandline
 from engine.drafters import eagle
 from engine.drafters.base import RoundDraws
 from engine.drafters.eagle_checkpoint import Eagle
-from engine.errors import Cancelled
+from engine.errors import Cancelled, ModelError
 from engine.features import NORMED
 from engine.models.progress import Reporter
 from engine.runner import Runner
@@ -29,8 +29,8 @@ from engine.training.eagle import ChainAttention
 from engine.training.fit import Fit, Plan
 from engine.training.measured import Measured
 from engine.training.recipe import METHODS, recipe
-from engine.training.teacher import Teacher, draft_vocabulary, head_loss
-from engine.training.train import Options, train
+from engine.training.teacher import Teacher, coverage, draft_vocabulary, head_loss
+from engine.training.train import Options, is_kept_back, train, workplace
 from tests.engine import tiny
 from tests.engine.support import VOCABULARY, lanes, target, wrap
 
@@ -86,6 +86,8 @@ def test_answers_survive_a_kill(tmp_path: Path) -> None:
     with path.open("a") as file:
         file.write('{"kind":"chat","prompt":[1,2')
     assert read(path) == wanted
+    list(write(path, iter(some_answers(5)[3:])))
+    assert read(path) == some_answers(5)
 
 
 def test_features_are_what_a_run_has(tmp_path: Path) -> None:
@@ -106,9 +108,7 @@ def test_features_go_on_where_they_stopped(tmp_path: Path) -> None:
         file.write(b"left by a killed run")
     with (tmp_path / "index.jsonl").open("a") as file:
         file.write('{"kind":"chat"')
-    whole, again = dataset(tmp_path / "whole"), None
-    text = (tmp_path / "index.jsonl").read_text()
-    (tmp_path / "index.jsonl").write_text(text[: text.rindex("\n") + 1])
+    whole = dataset(tmp_path / "whole")
     again = dataset(tmp_path, 6)
     assert again.sequences == whole.sequences
     assert torch.equal(again.features, whole.features)
@@ -124,10 +124,10 @@ def test_an_epoch_has_every_sample_once(tmp_path: Path) -> None:
 
 def test_the_draft_vocabulary_holds_what_answers_use() -> None:
     samples = [Sample("chat", 0.0, 2, (300, 301, 9, 9, 9, 20, 20, 31), 0)]
-    ids, covered = draft_vocabulary(samples, 2, VOCABULARY)
+    ids = draft_vocabulary(samples, 2, VOCABULARY)
     assert ids.tolist() == [9, 20]
-    assert covered == pytest.approx(5 / 6)
-    assert draft_vocabulary(samples, 6, VOCABULARY)[0].tolist() == [0, 1, 2, 9, 20, 31]
+    assert coverage(samples, ids) == pytest.approx(5 / 6)
+    assert draft_vocabulary(samples, 6, VOCABULARY).tolist() == [0, 1, 2, 9, 20, 31]
 
 
 def test_the_heads_loss_is_cross_entropy_with_its_gradient() -> None:
@@ -272,6 +272,53 @@ def test_the_whole_way(method: str, small: Path, tmp_path: Path, capsys: pytest.
     assert json.loads((tmp_path / method / "config.json").read_text())["training"]["steps"] == 4
     assert commandline.main(["compare", "--target", str(small), "--dtype", "float32", "--drafter",
                              f"{method}:{tmp_path / method}", "--prompt", "hello", "--max-new-tokens", "8"]) == 0
+
+
+def test_a_work_folder_is_for_one_target_and_one_training(tmp_path: Path) -> None:
+    plan = Options("medusa", tmp_path / "out", tmp_path / "work", prompts=1, max_new_tokens=4, steps=1)
+    train(target(), plan, Reporter())
+    with pytest.raises(ModelError, match="holds the work for tiny, not for other"):
+        train(wrap(target("qwen2").hf, name="other"), plan, Reporter())
+    with workplace(target(), tmp_path / "work", DEPTHS), pytest.raises(ModelError, match="Another training is at work"):
+        train(target(), plan, Reporter())
+    (tmp_path / "work" / "medusa" / "checkpoint.safetensors").write_bytes(b"nonsense")
+    with pytest.raises(ModelError, match="go on from"):
+        train(target(), plan, Reporter())
+
+
+def test_nothing_to_learn_from_is_said(tmp_path: Path) -> None:
+    plan = Options("medusa", tmp_path / "out", tmp_path / "work", prompts=1, max_new_tokens=tiny.CONTEXT, steps=1)
+    with pytest.raises(ModelError, match="nothing to learn from"):
+        train(target(), plan, Reporter())
+
+
+def test_answers_shorter_than_a_chain_are_learned_from(tmp_path: Path) -> None:
+    """No row is left at the later depths."""
+    extend(tmp_path, target(), [Answer("chat", (5, 9, 7), 0.0, (3, 4))], DEPTHS)
+    data = Dataset(tmp_path, len(DEPTHS) * 32)
+    for method in METHODS:
+        made, teacher = recipe(method, target(), IDS, DEPTHS), Teacher(target().hf, IDS)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            loss = made.loss(collate(data, data.sequences), teacher)
+        assert torch.isfinite(loss)
+
+
+def test_both_answers_to_a_prompt_are_kept_back_or_neither() -> None:
+    one, other = (Sample("chat", t, 3, (5, 9, 7, *rest), 0) for t, rest in ((0.0, (1, 2)), (1.0, (8,))))
+    assert is_kept_back(one) == is_kept_back(other)
+    found = [is_kept_back(Sample("chat", 0.0, 2, (i, i + 1), 0)) for i in range(4000)]
+    assert 50 < sum(found) < 200
+
+
+def test_the_curve_and_the_steps_survive_stopping(tmp_path: Path) -> None:
+    model = target()
+    plan = Options("draft", tmp_path / "out", tmp_path / "work", prompts=1, max_new_tokens=4, steps=2)
+    train(model, plan, Reporter())
+    train(model, replace(plan, steps=3), Reporter())
+    train(model, plan, Reporter())
+    said = json.loads((tmp_path / "out" / "config.json").read_text())["training"]
+    assert said["steps"] == 3
+    assert [point["step"] for point in said["curve"]] == [2, 3]
 
 
 def test_what_cannot_be_trained(capsys: pytest.CaptureFixture[str]) -> None:
