@@ -10,7 +10,8 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 import torch
 from safetensors import SafetensorError
@@ -24,6 +25,8 @@ from engine.models.progress import Reporter
 SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "drafters"
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "card.md"
 FORMAT = 1
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,19 @@ class Checkpoint:
         training = self.config.get("training")
         tokens = training.get("answer_tokens") if isinstance(training, dict) else 0
         return tokens if isinstance(tokens, int) else 0
+
+
+class Shelf(Generic[T]):
+    """What was read of checkpoints, once a target and source. It is never changed, so runs share it."""
+
+    def __init__(self) -> None:
+        self._read: WeakKeyDictionary[Any, dict[str, T]] = WeakKeyDictionary()
+
+    def get(self, target: Model, source: str, read: Callable[[], T]) -> T:
+        known = self._read.setdefault(target.hf, {})
+        if source not in known:
+            known[source] = read()
+        return known[source]
 
 
 def load(method: str, target: Model, source: str,

@@ -11,7 +11,6 @@ import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import torch
 
@@ -36,15 +35,13 @@ class Distilled:
     about: str
 
 
-_loaded: WeakKeyDictionary[Any, dict[str, Distilled]] = WeakKeyDictionary()
+_loaded = checkpoint.Shelf[Distilled]()
 
 
 def make(settings: RunSettings, target: Model, runner: Runner, models: Mapping[str, Model]) -> DistilledDrafter:
-    """The weights are read once a target and source; they are never changed, so runs share them."""
-    known, source = _loaded.setdefault(target.hf, {}), settings.drafter.model
-    if source not in known:
-        known[source] = read(checkpoint.load("draft", target, source), target)
-    return DistilledDrafter(known[source], target, runner, settings)
+    source = settings.drafter.model
+    made = _loaded.get(target, source, lambda: read(checkpoint.load("draft", target, source), target))
+    return DistilledDrafter(made, target, runner, settings)
 
 
 def read(found: checkpoint.Checkpoint, target: Model) -> Distilled:

@@ -9,8 +9,7 @@ then the target has computed the true ones.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -32,16 +31,16 @@ if TYPE_CHECKING:
 CHUNK = 512
 """Positions taken in at once."""
 
-_loaded: WeakKeyDictionary[Any, dict[str, Eagle]] = WeakKeyDictionary()
+_loaded = checkpoint.Shelf[Eagle]()
 
 
 def make(settings: RunSettings, target: Model, runner: Runner, models: Mapping[str, Model]) -> EagleDrafter:
-    """The weights are read once a target and source; they are never changed, so runs share them."""
-    known, source = _loaded.setdefault(target.hf, {}), settings.drafter.model
-    if source not in known:
-        found = checkpoint.load("eagle", target, source, lambda config: examine(config, target, source))
-        known[source] = read(found, target)
-    return EagleDrafter(known[source], runner, settings)
+    source = settings.drafter.model
+
+    def fresh() -> Eagle:
+        return read(checkpoint.load("eagle", target, source, lambda config: examine(config, target, source)), target)
+
+    return EagleDrafter(_loaded.get(target, source, fresh), runner, settings)
 
 
 class EagleDrafter:

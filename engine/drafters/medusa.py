@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -38,15 +37,13 @@ class Medusa:
     about: str
 
 
-_loaded: WeakKeyDictionary[Any, dict[str, Medusa]] = WeakKeyDictionary()
+_loaded = checkpoint.Shelf[Medusa]()
 
 
 def make(settings: RunSettings, target: Model, runner: Runner, models: Mapping[str, Model]) -> MedusaDrafter:
-    """The weights are read once a target and source; they are never changed, so runs share them."""
-    known, source = _loaded.setdefault(target.hf, {}), settings.drafter.model
-    if source not in known:
-        known[source] = read(checkpoint.load("medusa", target, source), target)
-    return MedusaDrafter(known[source], runner, settings)
+    source = settings.drafter.model
+    made = _loaded.get(target, source, lambda: read(checkpoint.load("medusa", target, source), target))
+    return MedusaDrafter(made, runner, settings)
 
 
 def read(found: checkpoint.Checkpoint, target: Model) -> Medusa:
