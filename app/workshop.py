@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from app.orders import (
     Branch,
@@ -29,12 +30,14 @@ from app.whole_rows import WholeRows
 from engine import models
 from engine.branch import branch
 from engine.debugger.what_if import OtherSettings
+from engine.drafters import draft_length
 from engine.errors import Cancelled, ModelError, SpecScopeError
 from engine.models import Model, Progress
 from engine.past import Past
 from engine.race import LanePlan, check_rows, race
 from engine.records import Exactness, Record, RunFinished, RunStarted, Totals
 from engine.settings import DrafterSettings, RunSettings
+from engine.tree_invariance import with_trees
 
 TYPICAL_PROMPT = 256
 """Tokens, for a memory estimate before there is a tokenizer to count with."""
@@ -191,9 +194,15 @@ class EngineWorkshop:
 
 
 def _check_rows(target: Model, lanes: tuple[LaneChoice, ...], tell: _Tell, cancelled: _Cancelled) -> Exactness:
-    """The engine measures once a model and width; done here first because here it can be called off."""
+    """The engine measures once a model and width, and once a shape of tree; done here first because here it can be
+    called off."""
     tell(Loading("Checking whether rows are bit-exact here"))
     found = check_rows(target, [lane.settings for lane in lanes], cancelled=cancelled)
+    for lane in lanes:
+        with suppress(Exception):  # whatever is wrong with a lane's trees, that lane says itself; the others go on
+            with_trees(target.hf, found, lane.settings.drafter, draft_length(lane.settings), cancelled=cancelled,
+                       told=lambda done, total: tell(Loading("Checking whether rows of trees are bit-exact here",
+                                                             done, total)))
     if cancelled():
         raise Cancelled("The check was called off.")
     return found

@@ -27,6 +27,13 @@ TEXTS, MANY = 1, 12
 LEAVES = 3
 """Paths compared of each tree: the first, one in the middle, the last."""
 
+Told = Callable[[int, int], object]
+"""Is told how many comparisons are done, and of how many."""
+
+
+def _nobody(done: int, total: int) -> None:
+    """Nobody wants to know."""
+
 
 def sample(nodes: int, depth: int, top: int) -> Tree:
     """A tree of so many drafts spread over its levels, as drafters grow them: no path but the first lies in one
@@ -45,10 +52,11 @@ def sample(nodes: int, depth: int, top: int) -> Tree:
 
 @torch.inference_mode()
 def difference(model: Any, tree: Tree, *, gather: bool, pad_to: int = 1, one_size: bool = False,
-               cancelled: Callable[[], bool] = lambda: False) -> float:
+               told: Told = _nobody, cancelled: Callable[[], bool] = lambda: False) -> float:
     """The largest |difference| of a logit between the rows of one forward over ``tree`` and single steps along its
     paths, behind a short prefix and where a cache of the first and of the second size is nearly full. 0: bit-identical,
-    as are the rows behind a path that was kept."""
+    as are the rows behind a path that was kept. Once ``cancelled()``, no more is compared: the answer is then worth
+    nothing."""
     context = getattr(text_config(model), "max_position_embeddings", None) or 2 * FIRST_BUCKET
     room = max(len(tree) + 1, pad_to)
     prefixes = sorted({max(1, min(prefix, context - room)) for prefix in
@@ -56,9 +64,13 @@ def difference(model: Any, tree: Tree, *, gather: bool, pad_to: int = 1, one_siz
     leaves = tree.leaves
     chosen = sorted({leaves[0], leaves[len(leaves) // 2], leaves[-1]}) if len(leaves) > LEAVES else leaves
     worst = 0.0
-    for text in range(MANY if small_in_half(model) else TEXTS):
-        for prefix in prefixes[-2:] if text else prefixes:
-            worst = max(worst, _compare(model, tree, chosen, prefix, text, gather, pad_to, one_size, cancelled))
+    cases = [(prefix, text) for text in range(MANY if small_in_half(model) else TEXTS)
+             for prefix in (prefixes[-2:] if text else prefixes)]
+    for number, (prefix, text) in enumerate(cases):
+        if cancelled():
+            break
+        told(number, len(cases))
+        worst = max(worst, _compare(model, tree, chosen, prefix, text, gather, pad_to, one_size, cancelled))
     return worst
 
 
@@ -88,10 +100,11 @@ def _compare(model: Any, tree: Tree, leaves: tuple[int, ...] | list[int], prefix
 _measured: WeakKeyDictionary[Any, dict[tuple[object, ...], float]] = WeakKeyDictionary()
 
 
-def with_trees(model: Any, said: Exactness, drafter: DrafterSettings, depth: int, *,
+def with_trees(model: Any, said: Exactness, drafter: DrafterSettings, depth: int, *, told: Told = _nobody,
                cancelled: Callable[[], bool] = lambda: False) -> Exactness:
     """What is true of a lane with this drafter, where ``said`` is what was measured of chains: the same when it drafts
-    no tree; else with its tree's rows measured too, once a model and shape in this process."""
+    no tree; else with its tree's rows measured too, once a model and shape in this process. So whoever wants to call
+    it off, or to show how far it is, asks ahead of the race. Called off, it says what was said."""
     if not drafter.tree or depth < 1:
         return said
     pad_to = said.width_checked if said.padded else 1
@@ -100,7 +113,7 @@ def with_trees(model: Any, said: Exactness, drafter: DrafterSettings, depth: int
     if key not in known:
         shape = sample(drafter.tree_nodes, depth, drafter.tree_top)
         found = difference(model, shape, gather=drafter.gather, pad_to=pad_to, one_size=said.one_size,
-                           cancelled=cancelled)
+                           told=told, cancelled=cancelled)
         if cancelled():
             return said
         known[key] = found

@@ -26,6 +26,7 @@ from app.orders import (
     LaneChoice,
     Load,
     Loaded,
+    Loading,
     ModelChoice,
     Paused,
     Quit,
@@ -44,6 +45,7 @@ from engine import trace
 from engine.debugger.breakpoints import Breakpoint
 from engine.debugger.conditions import AnyRejection
 from engine.debugger.what_if import AnyChange, NoChange, OtherSettings
+from engine.errors import Cancelled
 from engine.records import Committed, Drafted, Judged, Record, RunFinished, RunStarted, Verified
 from engine.settings import DrafterSettings, RunSettings
 from tests.app.on_thread import records, reports, wait_for
@@ -92,6 +94,33 @@ def test_it_loads_and_says_what_it_needs(engine: tuple[EngineThread, Outbox], mo
     assert isinstance(estimated, Estimated)
     assert estimated.fits
     assert "free on cpu" in estimated.sentence
+
+
+def test_the_check_of_trees_shows_how_far_it_is_and_can_be_called_off(model: ModelChoice) -> None:
+    """Once a shape: a second lane of the same one waits for nothing, and what was called off begins anew."""
+    workshop, told = EngineWorkshop(), list[Loading]()
+    tree = DrafterSettings(kind="eagle", tree="top", tree_nodes=6, gamma=3)
+    order = Load(model, race(model, DrafterSettings(kind="ngram"), tree, tree).lanes)
+
+    def trees() -> list[tuple[float, float]]:
+        return [(one.done, one.total) for one in told if "trees" in one.stage]
+
+    with pytest.raises(Cancelled):
+        workshop.load(order, told.append, lambda: len(trees()) == 2)
+    assert trees() == [(0, 2), (1, 2)]
+    for _ in range(2):
+        assert workshop.load(order, told.append, lambda: False).exactness is not None
+        assert trees() == [(0, 2), (1, 2), (0, 2), (1, 2)]
+
+
+def test_trees_that_cannot_be_checked_cost_their_own_lane_only(
+        engine: tuple[EngineThread, Outbox], model: ModelChoice) -> None:
+    thread, outbox = engine
+    thread.send(race(model, DrafterSettings(kind="eagle", model="/no/such/heads", tree="top"),
+                     DrafterSettings(kind="ngram", tree="top")))
+    wait_for(lambda: reports(outbox, Ended), 60)
+    reasons = {r.lane: r.reason for r in records(outbox) if isinstance(r, RunFinished)}
+    assert reasons == {"0": "length", "1": "error", "2": "error"}
 
 
 def test_steps_of_the_real_loop(engine: tuple[EngineThread, Outbox], model: ModelChoice) -> None:
