@@ -152,7 +152,7 @@ class Texts(QFrame):
         problem = ""
         for path in paths:
             try:
-                text = named(path)
+                text = named(path, found.values())
             except SettingsError as error:
                 problem = str(error)
                 continue

@@ -40,7 +40,7 @@ def drafter_settings(args: argparse.Namespace, spelled: str) -> DrafterSettings:
     parsed = msgspec.structs.replace(DrafterSettings.parse(spelled, args.gamma), **_dynamic(args, spelled))
     if parsed.kind == "ngram":
         given = {name: value for name in ("min_n", "max_n", "match") if (value := getattr(args, name)) is not None}
-        return msgspec.structs.replace(parsed, **given, texts=tuple(map(lookup_texts.named, args.lookup_text)))
+        return msgspec.structs.replace(parsed, **given, texts=lookup_texts.all_named(args.lookup_text))
     if parsed.kind == "layer-skip":
         return msgspec.structs.replace(parsed, skip=tuple(args.skip), exit_layer=args.exit_layer)
     return parsed

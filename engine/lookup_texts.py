@@ -7,20 +7,44 @@ on with the run reads the file again, and the digest says whether it is still th
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 
 from engine.errors import SettingsError
 from engine.settings import LookupText
 
 LARGEST = 2 * 2**20
-"""Bytes of one text at most, about half a million tokens: some 250 MB of memory a lane, once they can be looked up."""
+"""Bytes of one text at most, about half a million tokens."""
+
+IN_ALL = 4 * 2**20
+"""Bytes of all texts of a lane at most, about a million tokens. Every lane makes an index of its own before it begins,
+and nothing can call that off: of a million tokens it took 9 s on one CPU core and up to 450 MB (tokens of Python code
+cost less than random ones), and the tokenizer's work comes on top. Sixteen texts of the largest size would take more
+than a minute and 4 GB."""
 
 
-def named(path: str) -> LookupText:
-    """The text in this file, as it is now. Raises :class:`SettingsError` when it can't be used."""
+def named(path: str, beside: Iterable[LookupText] = ()) -> LookupText:
+    """The text in this file, as it is now, to be looked up in together with those ``beside`` it. Raises
+    :class:`SettingsError` when it can't be used, or not together with them."""
     content = _content(path)
     _text(path, content)
-    return LookupText(path=str(Path(path).absolute()), digest=_digest(content))
+    text = LookupText(path=str(Path(path).absolute()), digest=_digest(content))
+    size = len(content) + sum(_size(other.path) for other in beside if other.path != text.path)
+    if size > IN_ALL:
+        raise SettingsError(f"With the lookup text {path} there would be {size / 2**20:.1f} MB of them, but a lane "
+                            f"looks up in {IN_ALL >> 20} MB at most: it makes an index of them all before it begins, "
+                            "which takes seconds and half a gigabyte for that much. Name a shorter text, or leave "
+                            "another one out.")
+    return text
+
+
+def all_named(paths: Iterable[str]) -> tuple[LookupText, ...]:
+    """:func:`named`, for the texts of one lane. The same file twice counts once."""
+    texts: dict[str, LookupText] = {}
+    for path in paths:
+        text = named(path, texts.values())
+        texts[text.path] = text
+    return tuple(texts.values())
 
 
 def read(text: LookupText) -> str:
@@ -47,6 +71,14 @@ def _content(path: str) -> bytes:
     if not content:
         raise SettingsError(f"The lookup text {path} is empty; name a file with text in it.")
     return content
+
+
+def _size(path: str) -> int:
+    """Of a file that is gone nothing: whoever reads it says so."""
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return 0
 
 
 def _text(path: str, content: bytes) -> str:

@@ -17,7 +17,7 @@ from app.settings import Settings
 from app.setup import FIVE, Setup, five
 from app.theme import Theme
 from engine import methods
-from engine.lookup_texts import named
+from engine.lookup_texts import LARGEST, named
 from engine.settings import DrafterSettings, LookupText
 from tests.app.test_form import type_into
 
@@ -185,6 +185,14 @@ def test_texts_to_copy_from(form: Form, tmp_path: Path) -> None:
     notes.write_text("another content", encoding="utf-8")
     texts.add([str(notes)])
     assert form.setup.drafters[0].texts == (named(str(notes)),)
+    assert texts.problem_label.isHidden()
+    long = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    for file in long:
+        file.write_bytes(b"x" * LARGEST)
+    texts.add([str(file) for file in long])
+    assert [Path(text.path).name for text in form.setup.drafters[0].texts] == ["notes.md", "a.txt"]
+    assert "With the lookup text" in texts.problem_label.text()
+    texts.remove(named(str(long[0])))
     assert texts.problem_label.isHidden()
     texts.menu.aboutToShow.emit()
     assert [action.text() for action in texts.menu.actions()] == ["Add text files…", "", "Remove notes.md"]

@@ -293,6 +293,20 @@ def test_a_text_is_remembered_by_path_and_digest(tmp_path: Path, monkeypatch: py
     assert lookup_texts.read(text) == "With a mark."
 
 
+def test_texts_have_a_size_in_all(tmp_path: Path) -> None:
+    """Of a file that was chosen twice, what it holds counts once; of one that is gone, nothing."""
+    paths = [str(tmp_path / f"{name}.txt") for name in "abc"]
+    for path in paths[:2]:
+        Path(path).write_bytes(b"x" * lookup_texts.LARGEST)
+    Path(paths[2]).write_bytes(b"x")
+    texts = lookup_texts.all_named([*paths[:2], paths[0]])
+    assert [text.path for text in texts] == paths[:2]
+    with pytest.raises(SettingsError, match=r"c\.txt there would be 4\.0 MB .* 4 MB at most: .*leave another one out"):
+        lookup_texts.all_named(paths)
+    Path(paths[1]).unlink()
+    assert lookup_texts.named(paths[2], texts).path == paths[2]
+
+
 def test_more_texts_than_that_are_refused(tmp_path: Path) -> None:
     text = lookup_texts.named(text_file(tmp_path))
     DrafterSettings(kind="ngram", texts=(text,) * 16)
