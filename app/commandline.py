@@ -136,7 +136,11 @@ def add_train_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--work", metavar="FOLDER", type=_text, default=None,
                        help="where answers, features and checkpoints are kept: a stopped run goes on (the cache)")
     group.add_argument("--prompts", metavar="N", type=_whole, default=None,
-                       help="prompts of each kind, answered twice each (300; none where answers ship)")
+                       help="prompts of each kind (300; none where answers ship)")
+    group.add_argument("--asked", metavar="N", type=_whole, default=None,
+                       help="prompts that the target thinks of itself (2000; none where answers ship)")
+    group.add_argument("--from", dest="start", metavar="DRAFTER", type=_text, default="",
+                       help="begin with the weights of a drafter for this target: a folder or a hub id")
     group.add_argument("--answer-tokens", metavar="N", type=_whole, default=160, help="longest answer (160)")
     group.add_argument("--steps", metavar="N", type=_whole, default=1500, help="training steps (1500)")
     group.add_argument("--no-measure", dest="measure", action="store_false", default=True,

@@ -42,9 +42,9 @@ class Estimate:
 def run(args: argparse.Namespace) -> int:
     if args.method not in METHODS:
         raise SettingsError(f"{args.method!r} can't be trained; there are {', '.join(METHODS)}.")
-    for name in ("prompts", "steps", "answer_tokens"):
-        if getattr(args, name) is not None and getattr(args, name) < 1:
-            raise SettingsError(f"{name.replace('_', '-')} is {getattr(args, name)}, but it must be 1 or more.")
+    for name, least in (("prompts", 0), ("asked", 0), ("steps", 1), ("answer_tokens", 1)):
+        if getattr(args, name) is not None and getattr(args, name) < least:
+            raise SettingsError(f"{name.replace('_', '-')} is {getattr(args, name)}, but it must be {least} or more.")
     options: dict[str, Any] = {"dtype": args.dtype, "device": args.device, "trust_remote_code": args.trust_remote_code}
     with TerminalProgress() as shown:
         estimate = Estimate(shown)
@@ -53,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
         plan = Options(
             method=args.method, out=Path(args.out) if args.out else trained(args.method, target.info.fingerprint),
             work=Path(args.work) if args.work else cache_root() / "training" / print_,
-            prompts=args.prompts, steps=args.steps, max_new_tokens=args.answer_tokens)
+            prompts=args.prompts, asked=args.asked, start=args.start, steps=args.steps,
+            max_new_tokens=args.answer_tokens)
         report = Reporter(estimate)
         curve: list[Point] = []
 

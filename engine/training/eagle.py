@@ -18,6 +18,10 @@ from engine.training.teacher import Teacher, agreement, head_loss
 
 DEPTH = 4
 """Steps of a chain trained."""
+SHALLOW = 2
+"""Steps of a chain trained at first: half the time a step, and what is learned serves the deeper ones."""
+DEEP_FROM = 0.6
+"""Share of all training steps after which the whole chain is trained."""
 FADE = 0.8
 """Weight of a depth against the one before it: late drafts survive less often."""
 
@@ -49,6 +53,11 @@ class ChainAttention:
         for i in range(1, depth + 1):
             out = out + weights[..., width + i - 1 : width + i] * _later(self.values[i], depth - i)
         return out
+
+
+def depth_at(share: float) -> int:
+    """Steps of a chain to train once a ``share`` of the plan is done."""
+    return DEPTH if share >= DEEP_FROM else SHALLOW
 
 
 def _later(states: torch.Tensor, by: int) -> torch.Tensor:

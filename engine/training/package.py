@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 
-from engine.drafters.checkpoint import CARD, CONFIG, FORMAT, WEIGHTS
+from engine.drafters.checkpoint import CARD, CONFIG, FORMAT, WEIGHTS, load
+from engine.errors import ModelError
 from engine.models import Model
 from engine.training.recipe import Recipe
 
@@ -29,6 +30,24 @@ def write(folder: Path, recipe: Recipe, target: Model, ids: torch.Tensor, traini
         "target": {"name": target.info.name, "fingerprint": target.info.fingerprint},
         "shape": recipe.shape, "parameters": sum(p.numel() for p in recipe.module.parameters() if p.requires_grad),
         "training": training})
+
+
+def begin(recipe: Recipe, target: Model, source: str) -> dict[str, Any]:
+    """Give the recipe's network the weights of a drafter for the same target, made by the same recipe; its draft
+    vocabulary may be another, since the output head is the target's. Returns how that one was trained, without its
+    curve. Raises :class:`ModelError` if it doesn't fit."""
+    found = load(recipe.method, target, source)
+    found.check(recipe.method, target)
+    parameters = {name: p for name, p in recipe.module.named_parameters() if p.requires_grad}
+    for name, p in parameters.items():
+        if name not in found.tensors or found.tensors[name].shape != p.shape:
+            raise ModelError(f"The training can't begin from {source}: its network has another shape than the one "
+                             f"that is trained ({name} doesn't fit); leave out --from.")
+    with torch.no_grad():
+        for name, p in parameters.items():
+            p.copy_(found.tensors[name])
+    training: dict[str, Any] = found.config.get("training", {})
+    return {key: value for key, value in training.items() if key != "curve"}
 
 
 def add_report(folder: Path, report: dict[str, Any]) -> None:
@@ -65,11 +84,11 @@ def card(config: dict[str, Any]) -> str:
         f"# {method}: a drafter for {target['name']}", "", WHAT[method], "",
         f"- Parameters of its own: {config['parameters']:,} (bfloat16)",
         f"- Target: {target['name']}, fingerprint `{target['fingerprint']}`; it guesses nonsense for any other",
-        f"- Data: {t['answers']:,} answers of the target to prompts of its own kind (assets/prompts), "
-        f"{t['answer_tokens']:,} tokens, at temperatures {', '.join(str(x) for x in t['temperatures'])}; held-out "
-        "prompts share no template and no subject with them",
+        f"- Data: {t['answers']:,} answers of the target to prompts (assets/prompts, and questions that it "
+        f"asked itself), {t['answer_tokens']:,} tokens, at temperatures "
+        f"{', '.join(str(x) for x in t['temperatures'])}; held-out prompts share no template and no subject with them",
         f"- Draft vocabulary: {config['shape']['draft_vocabulary']:,} tokens, {t['coverage']:.1%} of the answers'",
-        f"- Steps: {t['steps']:,} of about {t['batch_tokens']:,} tokens, learning rate {t['rate']:g}",
+        f"- Steps: {_steps(t)}",
         f"- Licence: {config['licence']}", "",
     ]
     report = config.get("held_out")
@@ -83,3 +102,10 @@ def card(config: dict[str, Any]) -> str:
                      f"{' '.join(map(figure, one['alpha_by_position']))} | {figure(one['cost_ratio'])} | "
                      f"{figure(one['predicted'])}× | {figure(one['measured'])}× |")
     return "\n".join([*lines, "", f"Measured on {report['machine']}; lanes alternated by round in one run.", ""])
+
+
+def _steps(training: dict[str, Any]) -> str:
+    """Of this training and of those that it began from."""
+    said = (f"{training['steps']:,} of about {training['batch_tokens']:,} tokens, learning rate {training['rate']:g}")
+    before = training.get("begun_from")
+    return f"{said}; begun from a drafter of {_steps(before)}" if before else said

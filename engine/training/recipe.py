@@ -16,14 +16,17 @@ from engine.models import Model
 from engine.runner import text_config
 from engine.training.batches import TrainingBatch
 from engine.training.draft import draft_loss
-from engine.training.eagle import eagle_loss
+from engine.training.eagle import depth_at, eagle_loss
 from engine.training.measured import Measured
 from engine.training.medusa import medusa_loss
 from engine.training.teacher import Teacher
 
 
 class LossOf(Protocol):
-    def __call__(self, batch: TrainingBatch, teacher: Teacher, *, measured: Measured | None = None) -> torch.Tensor: ...
+    def __call__(self, batch: TrainingBatch, teacher: Teacher, *, measured: Measured | None = None,
+                 share: float = 1.0) -> torch.Tensor:
+        """0-d, nats. ``measured`` is added to; ``share`` of the plan's steps that are done, for a loss that changes on
+        the way."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +57,15 @@ def _eagle(target: Model, ids: torch.Tensor, depths: tuple[int, ...]) -> Recipe:
     layer: Any = head.layers[0]
     for last in (layer.self_attn["o_proj"], layer.mlp.down_proj):
         nn.init.zeros_(last.weight)  # it begins as the identity
-    return Recipe("eagle", head, lambda batch, teacher, measured=None: eagle_loss(
-        head, batch, teacher, measured=measured),
+    return Recipe("eagle", head, lambda batch, teacher, measured=None, share=1.0: eagle_loss(
+        head, batch, teacher, depth=depth_at(share), measured=measured),
         {"intermediate": intermediate, "draft_vocabulary": len(ids), "depths": list(depths)}, rate=1e-2)
 
 
 def _medusa(target: Model, ids: torch.Tensor, depths: tuple[int, ...]) -> Recipe:
     shape = MedusaShape(text_config(target.hf).hidden_size, heads=4, blocks=3, draft_vocabulary=len(ids))
     heads = MedusaHeads(shape)
-    return Recipe("medusa", heads, lambda batch, teacher, measured=None: medusa_loss(
+    return Recipe("medusa", heads, lambda batch, teacher, measured=None, share=1.0: medusa_loss(
         heads, batch, teacher, measured=measured),
         {"heads": shape.heads, "blocks": shape.blocks, "draft_vocabulary": len(ids)}, rate=1e-2)
 
@@ -71,7 +74,7 @@ def _draft(target: Model, ids: torch.Tensor, depths: tuple[int, ...]) -> Recipe:
     layers = list(range(min(3, target.info.layers)))  # the first ones read tokens: agreement was best from there
     model = grown(target.hf, layers, ids)
     own = trained_part(model).float().requires_grad_(True)
-    return Recipe("draft", own, lambda batch, teacher, measured=None: draft_loss(
+    return Recipe("draft", own, lambda batch, teacher, measured=None, share=1.0: draft_loss(
         model, batch, teacher, measured=measured), {"layers": layers, "draft_vocabulary": len(ids)}, rate=4e-3)
 
 

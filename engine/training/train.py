@@ -26,6 +26,7 @@ from engine.runner import text_config
 from engine.settings import DrafterSettings
 from engine.training import package
 from engine.training.answers import Answer, Task, answers, read, spelled, write
+from engine.training.asked import KIND, keep
 from engine.training.batches import TrainingBatch, batches, collate
 from engine.training.dataset import Dataset, Sample, depths_for, extend
 from engine.training.fit import Fit, Plan
@@ -36,10 +37,13 @@ from engine.training.report import Held, held_out, together
 from engine.training.shipped import shipped
 from engine.training.teacher import Teacher, coverage, draft_vocabulary
 
-PAIRS = ((0.0, 1.0), (0.0, 0.7))
-"""Temperatures of a prompt's two answers, in turn: greedy ones matter most, and every prompt has one."""
+TEMPERATURES = (0.0, 1.0, 0.0, 0.7, 0.0)
+"""Of the prompts' answers, in turn: greedy ones matter most. A prompt has one answer: by measurement, another prompt
+teaches more than another answer to the same."""
 PROMPTS = 300
 """Of each kind, unless answers ship for the target."""
+ASKED = 2000
+"""Questions of the target's own, likewise."""
 LONGEST_PROMPT = 420
 """Tokens: longer ones cost more than they teach."""
 KEPT_BACK = 40
@@ -57,8 +61,11 @@ class Options:
     work: Path
     """Where answers, features and checkpoints are kept."""
     prompts: int | None = None
-    """Of each kind, two answers each; None: the answers that ship for the target, and where none do
-    :data:`PROMPTS`."""
+    """Of each kind; None: the answers that ship for the target, and where none do :data:`PROMPTS`."""
+    asked: int | None = None
+    """Questions that the target asks itself; None: as with ``prompts``, :data:`ASKED`."""
+    start: str = ""
+    """A drafter for this target whose weights the network begins with; a folder or hub id."""
     max_new_tokens: int = 160
     """Of an answer."""
     steps: int = 1100
@@ -95,12 +102,13 @@ def train(target: Model, options: Options, report: Reporter,
         ids = vocabulary(learned, target, options)
         torch.manual_seed(options.seed)
         made = recipe(options.method, target, ids, depths)
+        before = package.begin(made, target, options.start) if options.start else None
         steps, points = fit(made, data, learned, kept_back, Teacher(target.hf, ids), options, report, curve)
         package.write(options.out, made, target, ids, {
             "answers": len(learned), "answer_tokens": sum(len(s.tokens) - s.begin for s in learned),
             "temperatures": sorted({s.temperature for s in learned}), "coverage": coverage(learned, ids),
             "steps": steps, "batch_tokens": options.batch_tokens, "rate": made.rate, "seed": options.seed,
-            "curve": [asdict(point) for point in points]})
+            "begun_from": before, "curve": [asdict(point) for point in points]})
     return options.out
 
 
@@ -147,8 +155,7 @@ def make_data(target: Model, options: Options, depths: Sequence[int], report: Re
         begun.write_text("".join(spelled(answer) + "\n" for answer in shipped(target)), encoding="utf-8")
         begun.replace(path)
     done = read(path)
-    count = options.prompts if options.prompts is not None else 0 if shipped(target) else PROMPTS
-    wanted = tasks(target, count, options.max_new_tokens, options.seed)
+    wanted = tasks(target, options, report)
     left = Counter((a.kind, a.prompt, a.temperature) for a in done)
     todo = []
     for task in wanted:
@@ -167,16 +174,19 @@ def make_data(target: Model, options: Options, depths: Sequence[int], report: Re
     return Dataset(folder, len(depths) * text_config(target.hf).hidden_size)
 
 
-def tasks(target: Model, per_kind: int, max_new_tokens: int, seed: int) -> list[Task]:
-    """Two answers a prompt, in an order whose every part is balanced over kinds. Prompts that leave the target no room
-    are left out."""
-    found = []
-    room = min(LONGEST_PROMPT, target.info.context - max_new_tokens)
-    for number, prompt in enumerate(prompts("train", per_kind, seed=seed)):
-        ids = tuple(target.encode(prompt.text, chat=True))
-        if len(ids) <= room:
-            found += [Task(prompt.kind, ids, temperature) for temperature in PAIRS[number % len(PAIRS)]]
-    return found
+def tasks(target: Model, options: Options, report: Reporter) -> list[Task]:
+    """One answer a prompt, the templates' kinds in turn, then what the target asks itself. Prompts that leave it no
+    room are left out."""
+    ready = bool(shipped(target))
+    per_kind, own = (wish if wish is not None else 0 if ready else usual
+                     for wish, usual in ((options.prompts, PROMPTS), (options.asked, ASKED)))
+    room = min(LONGEST_PROMPT, target.info.context - options.max_new_tokens)
+    found = [(p.kind, tuple(target.encode(p.text, chat=True))) for p in prompts("train", per_kind, seed=options.seed)]
+    found += [(KIND, prompt) for prompt in keep(
+        options.work / "asked.jsonl", target, own, options.seed,
+        lambda done, total: report("The target asks", done, total, "questions"))]
+    return [Task(kind, ids, TEMPERATURES[number % len(TEMPERATURES)])
+            for number, (kind, ids) in enumerate(found) if len(ids) <= room]
 
 
 def fit(made: Recipe, data: Dataset, learned: Sequence[Sample], kept_back: Sequence[Sample], teacher: Teacher,
@@ -200,7 +210,7 @@ def fit(made: Recipe, data: Dataset, learned: Sequence[Sample], kept_back: Seque
     path = options.work / options.method / "curve.json"
     points = [Point(**one) for one in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
     run = Fit(made.module, Plan(options.steps, made.rate), options.work / options.method)
-    for step in run.run(epoch, lambda batch: made.loss(batch, teacher)):
+    for step in run.run(epoch, lambda batch: made.loss(batch, teacher, share=run.done / options.steps)):
         report(f"Training the {made.method} drafter", step.number, options.steps, "steps")
         if step.number % CURVE_EVERY == 0 or step.number == options.steps:
             points = [one for one in points if one.step < step.number] + [point(step.number)]

@@ -11,18 +11,21 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from app import commandline
 from engine.drafters import eagle
 from engine.drafters.base import RoundDraws
 from engine.drafters.eagle_checkpoint import Eagle
-from engine.errors import Cancelled, ModelError
+from engine.errors import Cancelled, MismatchError, ModelError
 from engine.features import NORMED
+from engine.models import Model
 from engine.models.progress import Reporter
 from engine.runner import Runner
 from engine.settings import DrafterSettings, RunSettings, Sampling
 from engine.training import answers as making
 from engine.training.answers import Answer, Task, answers, read, write
+from engine.training.asked import LONGEST, MARK, SHORTEST, asked, frame, keep
 from engine.training.batches import TrainingBatch, batches, collate
 from engine.training.dataset import Dataset, Sample, depths_for, extend
 from engine.training.eagle import ChainAttention
@@ -259,8 +262,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_whole_way(method: str, small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """From prompts to a folder that a lane loads, in two goes."""
     shared = tmp_path / "work"
-    common = ["train", method, "--target", str(small), "--dtype", "float32", "--prompts", "2", "--answer-tokens", "6",
-              "--work", str(shared), "--out", str(tmp_path / method), "--json"]
+    common = ["train", method, "--target", str(small), "--dtype", "float32", "--prompts", "4", "--asked", "0",
+              "--answer-tokens", "6", "--work", str(shared), "--out", str(tmp_path / method), "--json"]
     assert commandline.main([*common, "--steps", "2", "--no-measure"]) == 0
     first = (shared / "answers.jsonl").read_text()
     assert commandline.main([*common, "--steps", "4"]) == 0
@@ -275,7 +278,7 @@ def test_the_whole_way(method: str, small: Path, tmp_path: Path, capsys: pytest.
 
 
 def test_a_work_folder_is_for_one_target_and_one_training(tmp_path: Path) -> None:
-    plan = Options("medusa", tmp_path / "out", tmp_path / "work", prompts=1, max_new_tokens=4, steps=1)
+    plan = Options("medusa", tmp_path / "out", tmp_path / "work", prompts=1, asked=0, max_new_tokens=4, steps=1)
     train(target(), plan, Reporter())
     with pytest.raises(ModelError, match="holds the work for tiny, not for other"):
         train(wrap(target("qwen2").hf, name="other"), plan, Reporter())
@@ -287,7 +290,8 @@ def test_a_work_folder_is_for_one_target_and_one_training(tmp_path: Path) -> Non
 
 
 def test_nothing_to_learn_from_is_said(tmp_path: Path) -> None:
-    plan = Options("medusa", tmp_path / "out", tmp_path / "work", prompts=1, max_new_tokens=tiny.CONTEXT, steps=1)
+    plan = Options("medusa", tmp_path / "out", tmp_path / "work", prompts=1, asked=0, max_new_tokens=tiny.CONTEXT,
+                   steps=1)
     with pytest.raises(ModelError, match="nothing to learn from"):
         train(target(), plan, Reporter())
 
@@ -303,7 +307,71 @@ def test_answers_shorter_than_a_chain_are_learned_from(tmp_path: Path) -> None:
         assert torch.isfinite(loss)
 
 
-def test_both_answers_to_a_prompt_are_kept_back_or_neither() -> None:
+class Chat:
+    """A tokenizer whose template puts ids before a message and behind it, and that knows no word."""
+
+    all_special_ids = (3, 50)
+
+    def __init__(self, behind: tuple[int, ...]) -> None:
+        self.behind = behind
+
+    def decode(self, ids: list[int]) -> str:
+        return "".join(chr(0x4E00 + i) if i < VOCABULARY else MARK for i in ids)
+
+    def encode(self, text: str, add_special_tokens: bool = False) -> list[int]:
+        return [ord(c) - 0x4E00 for c in text]
+
+
+def chatting(behind: tuple[int, ...]) -> Model:
+    model = wrap(target().hf, eos=frozenset({3, 50}))
+    object.__setattr__(model, "tokenizer", Chat(behind))
+    object.__setattr__(model, "encode", lambda text, *, chat: [7, 8, VOCABULARY, *behind])
+    return model
+
+
+def test_a_target_asks_itself() -> None:
+    """Questions stand between the template's parts, have ended, and come only once."""
+    model = chatting((3, 9))
+    assert frame(model) == ((7, 8), (3, 9))
+    found = list(asked(model, 20, seed=1))
+    assert len(set(found)) == 20
+    for prompt in found:
+        assert (prompt[:2], prompt[-2:]) == ((7, 8), (3, 9))
+        assert not {3, 50} & set(prompt[2:-2])
+        assert SHORTEST <= len(prompt) - 4 < LONGEST
+    assert not set(asked(model, 5, seed=1, known=set(found))) & set(found)
+
+
+def test_a_message_that_nothing_ends_is_not_asked() -> None:
+    assert frame(chatting((9, 3))) is None
+    assert list(asked(chatting(()), 5)) == []
+
+
+def test_questions_are_kept(tmp_path: Path) -> None:
+    model, path = chatting((3, 9)), tmp_path / "asked.jsonl"
+    some = keep(path, model, 4, 0, lambda done, total: None)
+    more = keep(path, model, 7, 0, lambda done, total: None)
+    assert (len(some), len(more), more[:4]) == (4, 7, some)
+    assert len(path.read_text().splitlines()) == 7
+
+
+def test_training_begins_with_a_drafters_weights(tmp_path: Path) -> None:
+    """With no step to go, the weights are those of the drafter that it began from; the card says so."""
+    model = target()
+    first = Options("medusa", tmp_path / "first", tmp_path / "one", prompts=1, asked=0, max_new_tokens=4, steps=2)
+    train(model, first, Reporter())
+    second = replace(first, out=tmp_path / "second", work=tmp_path / "two", start=str(first.out), steps=0)
+    train(model, second, Reporter())
+    one, two = (load_file(plan.out / "model.safetensors") for plan in (first, second))
+    assert all(torch.equal(one[name], two[name]) for name in one)
+    said = json.loads((second.out / "config.json").read_text())["training"]
+    assert (said["steps"], said["begun_from"]["steps"]) == (0, 2)
+    assert "begun from a drafter of 2" in (second.out / "card.md").read_text()
+    with pytest.raises(MismatchError, match="a drafter of the method medusa, not draft"):
+        train(model, replace(second, method="draft"), Reporter())
+
+
+def test_all_answers_to_a_prompt_are_kept_back_or_neither() -> None:
     one, other = (Sample("chat", t, 3, (5, 9, 7, *rest), 0) for t, rest in ((0.0, (1, 2)), (1.0, (8,))))
     assert is_kept_back(one) == is_kept_back(other)
     found = [is_kept_back(Sample("chat", 0.0, 2, (i, i + 1), 0)) for i in range(4000)]
@@ -312,7 +380,7 @@ def test_both_answers_to_a_prompt_are_kept_back_or_neither() -> None:
 
 def test_the_curve_and_the_steps_survive_stopping(tmp_path: Path) -> None:
     model = target()
-    plan = Options("draft", tmp_path / "out", tmp_path / "work", prompts=1, max_new_tokens=4, steps=2)
+    plan = Options("draft", tmp_path / "out", tmp_path / "work", prompts=1, asked=0, max_new_tokens=4, steps=2)
     train(model, plan, Reporter())
     train(model, replace(plan, steps=3), Reporter())
     train(model, plan, Reporter())
@@ -330,7 +398,7 @@ def test_what_cannot_be_trained(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_cancelling_keeps_what_was_made(tmp_path: Path) -> None:
     model = target()
-    plan = Options("medusa", tmp_path / "out", tmp_path / "work", prompts=2, max_new_tokens=4, steps=2)
+    plan = Options("medusa", tmp_path / "out", tmp_path / "work", prompts=4, asked=0, max_new_tokens=4, steps=2)
     count = [0]
 
     def cancelled() -> bool:
