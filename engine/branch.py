@@ -47,7 +47,7 @@ def branch(target: Model, original: Sequence[Record], change: AnyChange, *, run:
     check_target(target, past.started)
     check_change(target, past, change)
     if isinstance(change, OtherSettings):
-        change = msgspec.structs.replace(change, settings=drafters.resolved(change.settings, target))
+        change = msgspec.structs.replace(change, settings=_resolved(target, past, change.settings))
     change = _effective(past, change)
     settings = change.settings if isinstance(change, OtherSettings) else past.started.settings
     about = drafters.make(settings, target, Runner(target.hf), models).about
@@ -84,6 +84,14 @@ def _records(target: Model, past: Past, change: AnyChange, settings: RunSettings
     live = rounds(state.target, state.drafter, state.seq, state.judge, log, settings, drafters.draft_length(settings),
                   state.check, by_record, draws_with(change, len(state.seq)), _length(past, settings, cost))
     yield from ended_in_words(live, log, state.seq)
+
+
+def _resolved(target: Model, past: Past, settings: RunSettings) -> RunSettings:
+    """A drafter that stays has the weights it had; where they aren't to be had any more, making it will say so."""
+    settings, before = drafters.resolved(settings, target), past.started.settings.drafter
+    if settings.drafter.spell() != before.spell():
+        return settings
+    return msgspec.structs.replace(settings, drafter=msgspec.structs.replace(settings.drafter, weights=before.weights))
 
 
 def _prefix(past: Past) -> Sequence[Record]:

@@ -77,7 +77,7 @@ def restore(target: Model, past: Past, settings: RunSettings, models: Mapping[st
     check = checks.watch(runner, drafter)
     kept = None if runner.features else recall(target.hf, past)  # features come with forwards only
     chunk, identical = _target(runner, past, kept, cancelled)
-    weights = models[settings.drafter.model].hf if settings.drafter.kind == "model" else target.hf
+    weights = _weights(target, drafter, settings, models)
     method = msgspec.structs.replace(settings.drafter, gamma=None)
     if isinstance(drafter, ModelDrafter):
         same = kept if kept and kept.method == method and kept.drafter and kept.drafter.model() is weights else None
@@ -98,6 +98,13 @@ def restore(target: Model, past: Past, settings: RunSettings, models: Mapping[st
     judge = TreeJudge(runner, settings, target.info.name)
     judge.commit(seq.tokens)
     return Restored(runner, drafter, judge, seq, check if checks.wanted() else lambda tokens: None, identical)
+
+
+def _weights(target: Model, drafter: Drafter, settings: RunSettings, models: Mapping[str, Model]) -> Any:
+    """The model whose weights a draft model runs: layer skip's is a new shell around the target's each time."""
+    if settings.drafter.kind == "model":
+        return models[settings.drafter.model].hf
+    return drafter.runner.model if settings.drafter.kind == "draft" and isinstance(drafter, ModelDrafter) else target.hf
 
 
 def _target(runner: Runner, past: Past, kept: Kept | None, cancelled: Callable[[], bool]) -> tuple[int, bool | None]:

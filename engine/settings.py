@@ -7,6 +7,7 @@ and the range, so that nothing out of range ever reaches a model.
 from __future__ import annotations
 
 import math
+import re
 from typing import Literal, get_args
 
 import msgspec
@@ -124,6 +125,9 @@ class DrafterSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Drafts of a tree in all, 1 … 64."""
     gather: bool = False
     """Verify a tree with every node's ancestors gathered in the cache's order: bit-exact, at a price."""
+    weights: str = ""
+    """For ``draft``, ``eagle`` and ``medusa``: the digest of the weights that drafted, 12 hexadecimal digits; "" in
+    older recordings. A race fills it in: which weights ``model`` means depends on the machine and changes there."""
 
     def __post_init__(self) -> None:
         _check(isinstance(self.kind, str) and methods.known(self.kind), "drafter", self.kind, spellings())
@@ -154,6 +158,8 @@ class DrafterSettings(msgspec.Struct, frozen=True, kw_only=True):
         _check(all(_integer(i) and i >= 0 for i in self.skip), "skip", self.skip, "layer indices, 0 or more")
         _check(_integer(self.exit_layer) and self.exit_layer >= 0, "exit-layer", self.exit_layer,
                "a layer's index, 1 or more (0 turns it off)")
+        _check(isinstance(self.weights, str) and re.fullmatch("([0-9a-f]{12})?", self.weights) is not None, "weights",
+               self.weights, "the 12 hexadecimal digits of a digest, or nothing")
         if self.skip and self.exit_layer:
             raise SettingsError("skip and exit-layer both say which layers are left out; give one of them.")
 

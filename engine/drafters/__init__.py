@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import importlib
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from engine import methods
 from engine.drafters import outside
 from engine.drafters.base import Drafter, Maker
 from engine.errors import ModelError, SettingsError
-from engine.models import Model
+from engine.models import Model, Progress
+from engine.models.progress import Reporter
+from engine.models.quiet import quiet
 from engine.runner import Runner
 
 if TYPE_CHECKING:
-    from engine.settings import RunSettings
+    from engine.drafters.shelf import Shelf
+    from engine.settings import DrafterSettings, RunSettings
 
 Models = Mapping[str, Model]
 
@@ -36,12 +42,36 @@ def make(settings: RunSettings, target: Model, runner: Runner, models: Models) -
 
 def resolved(settings: RunSettings, target: Model) -> RunSettings:
     """With what the drafter's settings leave to this target and machine filled in, so that a recording of the run says
-    it."""
+    it. Weights are those that there are now, whichever the settings name."""
+    shelf = _shelf(settings.drafter.kind)
+    weights = shelf.weights(settings.drafter, target) if shelf else ""
+    if weights != settings.drafter.weights:
+        settings = msgspec.structs.replace(settings, drafter=msgspec.structs.replace(settings.drafter, weights=weights))
     if settings.drafter.kind != "layer-skip":
         return settings
     from engine.drafters import layer_skip
 
     return layer_skip.resolved(settings, target)
+
+
+def fetch(drafter: DrafterSettings, target: Model, *, progress: Callable[[Progress], None] | None = None,
+          cancelled: Callable[[], bool] | None = None) -> None:
+    """Download the trained drafter that is named by a hub id, before any lane needs it; other drafters need nothing.
+    Raises :class:`ModelError` when it can't be had or used for this target, :class:`Cancelled` once ``cancelled()``
+    is true."""
+    shelf = _shelf(drafter.kind)
+    if shelf:
+        report = Reporter(progress, cancelled)
+        with quiet(report):
+            shelf.fetch(drafter, target, report)
+
+
+def _shelf(kind: str) -> Shelf[Any] | None:
+    """Of a method whose drafters were trained for one target."""
+    if not methods.own(kind):
+        return None
+    shelf: Shelf[Any] | None = getattr(importlib.import_module(methods.method(kind).module), "shelf", None)
+    return shelf
 
 
 def draft_length(settings: RunSettings) -> int:

@@ -1,17 +1,19 @@
 """Trained drafters on disk: a folder with ``config.json`` and ``model.safetensors``, made for one target.
 
 Those that ship with SpecScope are in assets/drafters/, one folder a method. A drafter trained for another target loads
-without an error and guesses nonsense, so the target's fingerprint is part of it and is checked.
+without an error and guesses nonsense, so the target's fingerprint is part of it and is checked. Which weights a folder
+holds can change, so a run names them by a digest.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Generic, TypeVar
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -25,8 +27,14 @@ from engine.models.progress import Reporter
 SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "drafters"
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "card.md"
 FORMAT = 1
+DIGITS = 12
+"""Of a digest, hexadecimal."""
 
-T = TypeVar("T")
+_TOLD = frozenset({"training", "held_out"})
+"""What config.json says for people: no part of what drafts."""
+
+Examine = Callable[[dict[str, Any]], None]
+"""May refuse a drafter by its config.json, by raising."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,6 @@ class Checkpoint:
                 f"it would only guess nonsense; train one: python main.py train {method} --target "
                 f"{target.info.source or target.info.name}", details=f"made for the fingerprint {made['fingerprint']}, "
                 f"the target's is {target.info.fingerprint}")
-
 
     def damaged(self, why: str) -> ModelError:
         return ModelError(f"{self.source or 'The drafter that ships with SpecScope'} is damaged: {why}; train or fetch "
@@ -104,38 +111,42 @@ class Checkpoint:
         return tokens if isinstance(tokens, int) else 0
 
 
-class Shelf(Generic[T]):
-    """What was read of checkpoints, once a target and source. It is never changed, so runs share it."""
-
-    def __init__(self) -> None:
-        self._read: WeakKeyDictionary[Any, dict[str, T]] = WeakKeyDictionary()
-
-    def get(self, target: Model, source: str, read: Callable[[], T]) -> T:
-        known = self._read.setdefault(target.hf, {})
-        if source not in known:
-            known[source] = read()
-        return known[source]
+def load(method: str, target: Model, source: str, examine: Examine = lambda config: None) -> Checkpoint:
+    """The checkpoint in a folder or hub id ``source``; "": the one for the target. Raises :class:`ModelError` when it
+    can't be found or read; whether it fits the target is another question."""
+    return read(method, find(method, target, source, examine), source)
 
 
-def load(method: str, target: Model, source: str,
-         examine: Callable[[dict[str, Any]], None] = lambda config: None) -> Checkpoint:
-    """The checkpoint in a folder or hub id ``source``; "": the one that ships. ``examine`` may refuse it by its
-    config.json, which happens before weights are downloaded. Raises :class:`ModelError` when it can't be found or read;
-    whether it fits the target is another question."""
-    named = source or f"the {method} drafter that ships with SpecScope"
-    folder = _folder(method, target, source, lambda found: examine(_config(found, named)))
-    config = _config(folder, named)
-    examine(config)
-    files = [folder / WEIGHTS] if (folder / WEIGHTS).exists() else sorted(folder.glob("*.safetensors"))
-    if not files:
-        found = ", ".join(sorted(path.name for path in folder.iterdir())[:6]) or "nothing"
-        raise ModelError(f"{named} has no .safetensors file (there is {found}); SpecScope reads no other format, since "
-                         "pickled weights can run code.")
+def read(method: str, folder: Path, source: str) -> Checkpoint:
+    """Raises as :func:`load` does."""
+    named = source or _unnamed(method)
+    config, files = _config(folder, named), _weights(folder, named)
     try:
         tensors = {name: tensor for file in files for name, tensor in load_file(file).items()}
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{named} can't be read: its weights are damaged.", details=str(error)) from error
     return Checkpoint(source, config, tensors)
+
+
+def digest(folder: Path) -> str:
+    """:data:`DIGITS` hexadecimal digits that tell a drafter from one that drafts otherwise: of its weights, and of what
+    its config.json says that they are. Raises :class:`ModelError` where there is no drafter."""
+    config = {key: value for key, value in _config(folder, str(folder)).items() if key not in _TOLD}
+    found = hashlib.sha256(json.dumps(config, sort_keys=True).encode())
+    for file in _weights(folder, str(folder)):
+        try:
+            now = file.stat()
+            found.update(_content(file, (now.st_ino, now.st_mtime_ns, now.st_size)))
+        except OSError as error:
+            raise ModelError(f"{file} can't be read.", details=str(error)) from error
+    return found.hexdigest()[:DIGITS]
+
+
+@lru_cache(maxsize=64)
+def _content(file: Path, state: tuple[int, ...]) -> bytes:
+    """The digest of a file's bytes. ``state``: what changes when it is written, so that it is read once."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").digest()
 
 
 def trained(method: str, fingerprint: str) -> Path:
@@ -147,11 +158,62 @@ def trained(method: str, fingerprint: str) -> Path:
 def there_is(method: str, target: Model) -> bool:
     """Does a drafter of this method ship for the target, or was one trained here? Reads a config.json at most."""
     try:
-        config = _config(_folder(method, target, "", lambda folder: None), method)
-        Checkpoint("", config, {}).check(method, target)
+        find(method, target, "", lambda config: Checkpoint("", config, {}).check(method, target))
     except ModelError:
         return False
     return True
+
+
+def find(method: str, target: Model, source: str, examine: Examine = lambda config: None, *, weights: str = "",
+         report: Reporter | None = None) -> Path:
+    """The folder that ``source`` means, examined; a hub id's is downloaded where it isn't here. "": what was trained
+    here for the target, or else what ships; the one of them whose digest is ``weights``, if one is. Raises
+    :class:`ModelError` when there is none."""
+    if on_hub(source):
+        folder = _from_hub(source, examine, report or Reporter())
+    elif source:
+        folder = Path(source).expanduser()
+        if not folder.is_dir():
+            raise ModelError(f"{source} is neither a folder nor a hub id, so no {method} drafter can be loaded from "
+                             "it.")
+    else:
+        both = trained(method, target.info.fingerprint), SHIPPED / method
+        there = [one for one in both if (one / CONFIG).exists()]
+        if not there:
+            raise ModelError(f"No {method} drafter ships with SpecScope for {target.info.name}; train one: python "
+                             f"main.py train {method} --target {target.info.source or target.info.name}")
+        folder = next((one for one in there if weights and _has(one, weights)), there[0])
+    examine(_config(folder, source or _unnamed(method)))
+    return folder
+
+
+def on_hub(source: str) -> bool:
+    """Does it name a repository, not a folder here?"""
+    return (len(Path(source).parts) == 2 and "/" in source and not source.startswith((".", "/", "~"))
+            and not Path(source).is_dir())
+
+
+_fetched: dict[str, Path] = {}
+"""Where hub ids are. The hub is asked once a process: lanes that are compared, or gone on with, draft with the same."""
+
+
+def _from_hub(source: str, examine: Examine, report: Reporter) -> Path:
+    """``examine`` is asked before the weights come."""
+    if source not in _fetched or not (_fetched[source] / CONFIG).exists():
+        _fetched[source] = hub.download(source, revision=None, code=False, report=report,
+                                        examine=lambda folder: examine(_config(folder, source)))
+    return _fetched[source]
+
+
+def _has(folder: Path, weights: str) -> bool:
+    try:
+        return digest(folder) == weights
+    except ModelError:
+        return False
+
+
+def _unnamed(method: str) -> str:
+    return f"the {method} drafter that ships with SpecScope"
 
 
 def _config(folder: Path, named: str) -> dict[str, Any]:
@@ -164,19 +226,13 @@ def _config(folder: Path, named: str) -> dict[str, Any]:
     return config
 
 
-def _folder(method: str, target: Model, source: str, examine: Callable[[Path], None]) -> Path:
-    if not source:
-        if (trained(method, target.info.fingerprint) / CONFIG).exists():
-            return trained(method, target.info.fingerprint)
-        if not (SHIPPED / method / CONFIG).exists():
-            raise ModelError(f"No {method} drafter ships with SpecScope for {target.info.name}; train one: python "
-                             f"main.py train {method} --target {target.info.source or target.info.name}")
-        return SHIPPED / method
-    if Path(source).expanduser().is_dir():
-        return Path(source).expanduser()
-    if "/" in source and len(Path(source).parts) == 2 and not source.startswith((".", "/", "~")):
-        return hub.download(source, revision=None, code=False, report=Reporter(), examine=examine)
-    raise ModelError(f"{source} is neither a folder nor a hub id, so no {method} drafter can be loaded from it.")
+def _weights(folder: Path, named: str) -> list[Path]:
+    files = [folder / WEIGHTS] if (folder / WEIGHTS).exists() else sorted(folder.glob("*.safetensors"))
+    if not files:
+        found = ", ".join(sorted(path.name for path in folder.iterdir())[:6]) or "nothing"
+        raise ModelError(f"{named} has no .safetensors file (there is {found}); SpecScope reads no other format, since "
+                         "pickled weights can run code.")
+    return files
 
 
 def fill(module: torch.nn.Module, tensors: dict[str, torch.Tensor], name: str) -> None:

@@ -17,6 +17,7 @@ import torch
 from engine.drafters import checkpoint
 from engine.drafters.layer_skip import thinned
 from engine.drafters.model import ModelDrafter
+from engine.drafters.shelf import Shelf
 from engine.features import decoder_layers
 from engine.models import Model
 from engine.runner import Runner
@@ -35,13 +36,9 @@ class Distilled:
     about: str
 
 
-_loaded = checkpoint.Shelf[Distilled]()
-
-
 def make(settings: RunSettings, target: Model, runner: Runner, models: Mapping[str, Model]) -> DistilledDrafter:
-    source = settings.drafter.model
-    made = _loaded.get(target, source, lambda: read(checkpoint.load("draft", target, source), target))
-    return DistilledDrafter(made, target, runner, settings)
+    weights, distilled = shelf.get(settings.drafter, target)
+    return DistilledDrafter(distilled, weights, target, runner, settings)
 
 
 def read(found: checkpoint.Checkpoint, target: Model) -> Distilled:
@@ -56,6 +53,9 @@ def read(found: checkpoint.Checkpoint, target: Model) -> Distilled:
     checkpoint.fill(own, weights, found.source or "The shipped drafter")
     return Distilled(model, ids.to(model.device), f"{len(layers)} layers of the target's kind, trained on "
                      f"{found.trained_tokens:,} of its tokens")
+
+
+shelf = Shelf("draft", read)
 
 
 def grown(target: Any, layers: Sequence[int], ids: torch.Tensor) -> Any:
@@ -96,10 +96,11 @@ def final_norm(base: Any) -> str:
 class DistilledDrafter(ModelDrafter):
     """A draft model over a reduced vocabulary."""
 
-    def __init__(self, distilled: Distilled, target: Model, runner: Runner, settings: RunSettings) -> None:
+    def __init__(self, distilled: Distilled, weights: str, target: Model, runner: Runner, settings: RunSettings
+                 ) -> None:
         super().__init__(Runner(distilled.model), Warper(settings.sampling), vocabulary=len(target.texts),
-                         device=runner.device, about=distilled.about, context=target.info.context,
-                         stop_below=settings.drafter.stop_below)
+                         device=runner.device, about=f"{distilled.about}; weights {weights}",
+                         context=target.info.context, stop_below=settings.drafter.stop_below)
         self.ids = distilled.ids
 
     def _fitted(self, logits: torch.Tensor) -> torch.Tensor:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import torch
 
 from engine.attention import attend
-from engine.drafters import checkpoint
 from engine.drafters.base import BY_HAND, Draft, RoundDraws
 from engine.drafters.eagle_checkpoint import Eagle, examine, read
 from engine.drafters.reduced import ReducedVocabulary
+from engine.drafters.shelf import Shelf
 from engine.drafters.tree import Node, propose_tree
 from engine.errors import NumericsError
 from engine.features import Features
@@ -31,21 +31,17 @@ if TYPE_CHECKING:
 CHUNK = 512
 """Positions taken in at once."""
 
-_loaded = checkpoint.Shelf[Eagle]()
+shelf = Shelf("eagle", read, examine)
 
 
 def make(settings: RunSettings, target: Model, runner: Runner, models: Mapping[str, Model]) -> EagleDrafter:
-    source = settings.drafter.model
-
-    def fresh() -> Eagle:
-        return read(checkpoint.load("eagle", target, source, lambda config: examine(config, target, source)), target)
-
-    return EagleDrafter(_loaded.get(target, source, fresh), runner, settings)
+    weights, eagle = shelf.get(settings.drafter, target)
+    return EagleDrafter(eagle, weights, runner, settings)
 
 
 class EagleDrafter:
-    def __init__(self, eagle: Eagle, target: Runner, settings: RunSettings) -> None:
-        self.about = eagle.about
+    def __init__(self, eagle: Eagle, weights: str, target: Runner, settings: RunSettings) -> None:
+        self.about = f"{eagle.about}; weights {weights}"
         self.head, self.embed = eagle.head, eagle.embed
         self.settings: DrafterSettings = settings.drafter
         self.features: Features = target.tap(eagle.depths)

@@ -44,6 +44,7 @@ def examine(config: dict[str, Any], target: Model, source: str) -> None:
         raise ModelError(f"{source} is no EAGLE head that SpecScope can read (it holds {kind}); it reads its own, "
                          f"those of the package speculators, and {public_eagle_checkpoint.ARCHITECTURE}. A whole model "
                          f"drafts as model:{source}.")
+    Checkpoint(source, config, {}).check("eagle", target)
 
 
 def read(found: Checkpoint, target: Model) -> Eagle:

@@ -17,6 +17,7 @@ from engine.drafters import checkpoint
 from engine.drafters.base import BY_HAND, Draft, RoundDraws
 from engine.drafters.medusa_heads import MedusaHeads, MedusaShape
 from engine.drafters.reduced import ReducedVocabulary
+from engine.drafters.shelf import Shelf
 from engine.drafters.tree import Node, propose_tree
 from engine.features import NORMED, Features
 from engine.models import Model
@@ -37,13 +38,9 @@ class Medusa:
     about: str
 
 
-_loaded = checkpoint.Shelf[Medusa]()
-
-
 def make(settings: RunSettings, target: Model, runner: Runner, models: Mapping[str, Model]) -> MedusaDrafter:
-    source = settings.drafter.model
-    made = _loaded.get(target, source, lambda: read(checkpoint.load("medusa", target, source), target))
-    return MedusaDrafter(made, runner, settings)
+    weights, medusa = shelf.get(settings.drafter, target)
+    return MedusaDrafter(medusa, weights, runner, settings)
 
 
 def read(found: checkpoint.Checkpoint, target: Model) -> Medusa:
@@ -61,11 +58,14 @@ def read(found: checkpoint.Checkpoint, target: Model) -> Medusa:
                   f"{shape.heads} tokens at once")
 
 
+shelf = Shelf("medusa", read)
+
+
 class MedusaDrafter:
     slots = 0
 
-    def __init__(self, medusa: Medusa, target: Runner, settings: RunSettings) -> None:
-        self.about = medusa.about
+    def __init__(self, medusa: Medusa, weights: str, target: Runner, settings: RunSettings) -> None:
+        self.about = f"{medusa.about}; weights {weights}"
         self.medusa = medusa
         self.settings = settings.drafter
         self.features: Features = target.tap((NORMED,))
