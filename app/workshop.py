@@ -30,7 +30,7 @@ from app.whole_rows import WholeRows
 from engine import models
 from engine.branch import branch
 from engine.debugger.what_if import OtherSettings
-from engine.drafters import draft_length
+from engine.drafters import draft_length, fetch
 from engine.errors import Cancelled, ModelError, SpecScopeError
 from engine.models import Model, Progress
 from engine.past import Past
@@ -62,12 +62,9 @@ class LoadedModels:
 
     def get(self, choice: ModelChoice, tell: _Tell, cancelled: _Cancelled) -> Model:
         if choice not in self._models:
-            def progress(step: Progress) -> None:
-                tell(Loading(step.stage, step.done, step.total or 0, step.unit))
-
             self._models[choice] = models.load(
                 choice.source, dtype=choice.dtype, device=choice.device, revision=choice.revision,
-                trust_remote_code=choice.trust_remote_code, progress=progress, cancelled=cancelled)
+                trust_remote_code=choice.trust_remote_code, progress=_progress(tell), cancelled=cancelled)
         return self._models[choice]
 
     def loaded(self, choice: ModelChoice) -> Model | None:
@@ -109,7 +106,9 @@ class EngineWorkshop:
         drafts, faults = self._drafters(drafters, tell, cancelled)
         lanes = list(order.lanes)
         for lane in order.lanes:
-            if fault := faults.get(lane.settings.drafter.model):
+            fault = faults.get(lane.settings.drafter.model) or _not_fetched(lane.settings.drafter, target, tell,
+                                                                            cancelled)
+            if fault:
                 lanes.remove(lane)
                 yield _failed(order.run, lane, fault)
         prompt = target.encode(order.prompt, chat=order.chat)
@@ -176,6 +175,7 @@ class EngineWorkshop:
         for name, fault in faults.items():
             raise ModelError(f"This lane needs the draft model {name}, which could not be loaded: {fault}",
                              details=fault.details) from fault
+        fetch(drafter, target, progress=_progress(tell), cancelled=cancelled)
         return target, drafts
 
     def _drafters(self, choices: dict[str, ModelChoice], tell: _Tell, cancelled: _Cancelled
@@ -191,6 +191,21 @@ class EngineWorkshop:
             except SpecScopeError as error:
                 faults[name] = error
         return drafts, faults
+
+
+def _progress(tell: _Tell) -> Callable[[Progress], None]:
+    return lambda step: tell(Loading(step.stage, step.done, step.total or 0, step.unit))
+
+
+def _not_fetched(drafter: DrafterSettings, target: Model, tell: _Tell, cancelled: _Cancelled) -> SpecScopeError | None:
+    """Why a trained drafter can't be had from the hub: that costs its own lane only. None: it is here, or needn't."""
+    try:
+        fetch(drafter, target, progress=_progress(tell), cancelled=cancelled)
+    except Cancelled:
+        raise
+    except SpecScopeError as error:
+        return error
+    return None
 
 
 def _check_rows(target: Model, lanes: tuple[LaneChoice, ...], tell: _Tell, cancelled: _Cancelled) -> Exactness:

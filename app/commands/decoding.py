@@ -11,6 +11,7 @@ from typing import Any
 
 from app.options import prompt_text, run_settings
 from engine import models
+from engine.drafters import fetch
 from engine.errors import SpecScopeError
 from engine.models import Model, Progress
 from engine.race import LanePlan, race
@@ -91,6 +92,8 @@ def prepare(args: argparse.Namespace, drafters: Sequence[str]) -> Job:
     with TerminalProgress() as progress:
         target = models.load(args.target, revision=args.revision, progress=progress, **options)
         drafted = {name: models.load(name, progress=progress, **options) for name in names}
+        for one in settings:
+            fetch(one.drafter, target, progress=progress)
     chat = args.chat if args.chat is not None else bool(getattr(target.tokenizer, "chat_template", None))
     return Job(target, drafted, target.encode(text, chat=chat), settings, text)
 

@@ -14,6 +14,7 @@ import msgspec
 
 from app.commands.decoding import TerminalProgress
 from engine import models
+from engine.drafters import fetch
 from engine.errors import SpecScopeError
 from engine.models import Model
 from engine.proof import kills, rule_checks, rules, suite
@@ -115,6 +116,8 @@ def _prove(args: argparse.Namespace, report: Report) -> None:
         names = dict.fromkeys(d.model for d in asked if d.kind == "model")
         drafted = [{name: models.load(name, progress=progress, **_options(args, target.info.dtype)) for name in names}
                    for target, _ in targets]
+        for drafter in asked:
+            fetch(drafter, targets[0][0], progress=progress)
     report.about("the engine, on tables and tiny models")
     for check in suite.of_the_engine(quick=args.quick):
         report.take(check)
