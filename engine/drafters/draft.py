@@ -37,8 +37,7 @@ class Distilled:
 
 
 def make(settings: RunSettings, target: Model, runner: Runner, models: Mapping[str, Model]) -> DistilledDrafter:
-    weights, distilled = shelf.get(settings.drafter, target)
-    return DistilledDrafter(distilled, weights, target, runner, settings)
+    return DistilledDrafter(shelf.get(settings.drafter, target), target, runner, settings)
 
 
 def read(found: checkpoint.Checkpoint, target: Model) -> Distilled:
@@ -96,11 +95,10 @@ def final_norm(base: Any) -> str:
 class DistilledDrafter(ModelDrafter):
     """A draft model over a reduced vocabulary."""
 
-    def __init__(self, distilled: Distilled, weights: str, target: Model, runner: Runner, settings: RunSettings
-                 ) -> None:
+    def __init__(self, distilled: Distilled, target: Model, runner: Runner, settings: RunSettings) -> None:
         super().__init__(Runner(distilled.model), Warper(settings.sampling), vocabulary=len(target.texts),
-                         device=runner.device, about=f"{distilled.about}; weights {weights}",
-                         context=target.info.context, stop_below=settings.drafter.stop_below)
+                         device=runner.device, about=distilled.about, context=target.info.context,
+                         stop_below=settings.drafter.stop_below)
         self.ids = distilled.ids
 
     def _fitted(self, logits: torch.Tensor) -> torch.Tensor:

@@ -35,13 +35,12 @@ shelf = Shelf("eagle", read, examine)
 
 
 def make(settings: RunSettings, target: Model, runner: Runner, models: Mapping[str, Model]) -> EagleDrafter:
-    weights, eagle = shelf.get(settings.drafter, target)
-    return EagleDrafter(eagle, weights, runner, settings)
+    return EagleDrafter(shelf.get(settings.drafter, target), runner, settings)
 
 
 class EagleDrafter:
-    def __init__(self, eagle: Eagle, weights: str, target: Runner, settings: RunSettings) -> None:
-        self.about = f"{eagle.about}; weights {weights}"
+    def __init__(self, eagle: Eagle, target: Runner, settings: RunSettings) -> None:
+        self.about = eagle.about
         self.head, self.embed = eagle.head, eagle.embed
         self.settings: DrafterSettings = settings.drafter
         self.features: Features = target.tap(eagle.depths)

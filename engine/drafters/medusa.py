@@ -39,8 +39,7 @@ class Medusa:
 
 
 def make(settings: RunSettings, target: Model, runner: Runner, models: Mapping[str, Model]) -> MedusaDrafter:
-    weights, medusa = shelf.get(settings.drafter, target)
-    return MedusaDrafter(medusa, weights, runner, settings)
+    return MedusaDrafter(shelf.get(settings.drafter, target), runner, settings)
 
 
 def read(found: checkpoint.Checkpoint, target: Model) -> Medusa:
@@ -64,8 +63,8 @@ shelf = Shelf("medusa", read)
 class MedusaDrafter:
     slots = 0
 
-    def __init__(self, medusa: Medusa, weights: str, target: Runner, settings: RunSettings) -> None:
-        self.about = f"{medusa.about}; weights {weights}"
+    def __init__(self, medusa: Medusa, target: Runner, settings: RunSettings) -> None:
+        self.about = medusa.about
         self.medusa = medusa
         self.settings = settings.drafter
         self.features: Features = target.tap((NORMED,))

@@ -8,8 +8,9 @@ recording that is gone on with has the same ones, or says that they aren't there
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from engine.drafters import checkpoint
@@ -19,9 +20,17 @@ from engine.models import Model
 from engine.models.progress import Reporter
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from engine.settings import DrafterSettings
 
-T = TypeVar("T")
+    class Made(DataclassInstance, Protocol):
+        """What a method's drafters share; a frozen dataclass."""
+
+        @property
+        def about(self) -> str: ...
+
+T = TypeVar("T", bound="Made")
 
 
 class Shelf(Generic[T]):
@@ -36,9 +45,10 @@ class Shelf(Generic[T]):
         self._examine = examine
         self._read: WeakKeyDictionary[Any, dict[str, tuple[str, T]]] = WeakKeyDictionary()
 
-    def get(self, drafter: DrafterSettings, target: Model) -> tuple[str, T]:
-        """The digest of the weights, and what was read of them. Raises :class:`ModelError` when they can't be found or
-        read, :class:`MismatchError` when they don't fit the target or aren't those that the settings name."""
+    def get(self, drafter: DrafterSettings, target: Model) -> T:
+        """What was read of the weights; its ``about`` tells their digest. Raises :class:`ModelError` when they can't
+        be found or read, :class:`MismatchError` when they don't fit the target or aren't those that the settings
+        name."""
         folder = self._find(drafter, target, weights=drafter.weights)
         found = checkpoint.digest(folder)
         if drafter.weights not in ("", found):
@@ -49,8 +59,9 @@ class Shelf(Generic[T]):
                 "decode the prompt anew with these.", details=f"looked for in {folder}")
         known = self._read.setdefault(target.hf, {})
         if drafter.model not in known or known[drafter.model][0] != found:
-            known[drafter.model] = found, self._make(checkpoint.read(self.method, folder, drafter.model), target)
-        return known[drafter.model]
+            made = self._make(checkpoint.read(self.method, folder, drafter.model), target)
+            known[drafter.model] = found, replace(made, about=f"{made.about}; weights {found}")
+        return known[drafter.model][1]
 
     def weights(self, drafter: DrafterSettings, target: Model) -> str:
         """The digest of those that a new run has; "" where there are none to be had, which :meth:`get` will explain."""
