@@ -5,17 +5,18 @@ from __future__ import annotations
 import datetime
 import itertools
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from app.engine_thread import EngineThread, Outbox, Workshop
+from app.branches import Branches
+from app.engine_line import EngineLine
+from app.engine_thread import Workshop
 from app.frames import Frames
 from app.mishaps import details_of, explain
+from app.notice import Notice
 from app.orders import (
     Branch,
     Branched,
@@ -35,10 +36,8 @@ from app.orders import (
     Loading,
     ModelChoice,
     Observed,
-    Order,
     Pause,
     Paused,
-    Quit,
     Race,
     Report,
     Rows,
@@ -50,31 +49,20 @@ from app.orders import (
     StopExamining,
     Watch,
 )
-from app.pace import in_order
 from app.playback import Grain, Playback
+from app.recording import Recording
 from app.setup import Setup
 from app.store import LaneSpec, Store
 from engine import methods
 from engine.debugger.breakpoints import Breakpoint
 from engine.debugger.what_if import AnyChange
-from engine.records import Committed, Record, RunStarted
+from engine.records import Record
 
 FRAME_MS = 16
 DRAIN_SECONDS = 0.006
 """Of a frame's 16 ms, what records may take; painting needs the rest. What isn't drained waits for the next frame."""
 
 Phase = Literal["idle", "preparing", "running", "paused", "over"]
-
-
-@dataclass(frozen=True)
-class Notice:
-    """Something a person should read: one sentence, and details that can be copied."""
-
-    sentence: str
-    details: str = ""
-    bad: bool = True
-    about: Literal["", "form", "recording"] = ""
-    """What must be put right for the notice to go by itself."""
 
 
 class Conductor(QObject):
@@ -109,17 +97,12 @@ class Conductor(QObject):
         """The file on screen; None: what is on screen was decoded here."""
         self._engine: Phase = "idle"
         """What the engine is doing, or would be: a recording is over from its start."""
-        self._source: Iterator[Record] | None = None
+        self._reading: Recording | None = None
         """The file, as long as it isn't read to its end."""
-        self._branches: set[str] = set()
-        self._branching = ""
-        """The branch under way."""
+        self._branches = Branches()
         self._loaded: Loaded | None = None
         self._target: ModelChoice | None = None
-        self._outbox: Outbox = deque()
-        self._thread = EngineThread(make_workshop, self._outbox)
-        self._thread_started = False
-        self._quitting = False
+        self._line = EngineLine(make_workshop)
         self._run = ""
         self._estimated: Estimate | None = None
         self._numbers = itertools.count(1)
@@ -156,23 +139,23 @@ class Conductor(QObject):
     @property
     def reading(self) -> bool:
         """More of the recording is to come."""
-        return self._source is not None
+        return self._reading is not None
 
     @property
     def branching(self) -> bool:
         """A branch is under way, be it paused: there is none beside it."""
-        return bool(self._branching)
+        return bool(self._branches.under_way)
 
     def preload(self, setup: Setup, trust: bool = False) -> None:
         """Say what the models need, then have the target ready before anyone asks for it."""
         self.estimate(setup, trust)
-        self._order(Load(setup.model(trust), setup.lanes()))
+        self._line.order(Load(setup.model(trust), setup.lanes()))
 
     def estimate(self, setup: Setup, trust: bool = False) -> None:
         order = Estimate(setup.model(trust), setup.lanes(), setup.prompt)
         if order != self._estimated:
             self._estimated = order
-            self._order(order)
+            self._line.order(order)
 
     def race(self, setup: Setup, trust: bool = False, start: Literal["run", "record", "round"] = "run") -> None:
         """Begin a run, in place of whatever is on screen."""
@@ -184,7 +167,7 @@ class Conductor(QObject):
         self.store.begin(self._run, [
             LaneSpec(lane.lane, drafter.label, methods.method(drafter.kind).guess, plain=drafter.kind == "none")
             for lane in lanes for drafter in (lane.settings.drafter,)])
-        self._order(Race(self._run, self._target, lanes, setup.prompt, setup.chat, start))
+        self._line.order(Race(self._run, self._target, lanes, setup.prompt, setup.chat, start))
         self.began.emit()
         self._enter("preparing")
 
@@ -198,26 +181,23 @@ class Conductor(QObject):
             self._leave_current()
             self._fail_to_play(error)
             return
-        self._play(iter(records), path)
+        self._play(records, path)
 
-    def _play(self, records: Iterator[Record], path: Path) -> None:
+    def _play(self, records: Iterable[Record], path: Path) -> None:
         self._leave_current()
-        source = iter(records)
         try:
-            opening = _opening(source)
+            recording = Recording(records)
         except Exception as error:
             self._fail_to_play(error)
             return
-        if not opening:
+        if recording.empty:
             self.noticed.emit(Notice(f"The recording {path.name} holds no records.", about="recording"))
             return
         self.recording = path
-        self._source = in_order(itertools.chain(opening, source))
-        self._run = opening[0].run
+        self._reading = recording
+        self._run = recording.run
         self._engine = "over"
-        self.store.begin(self._run, [
-            LaneSpec(record.lane, record.title, record.about, plain=record.settings.drafter.kind == "none")
-            for record in opening if isinstance(record, RunStarted)])
+        self.store.begin(self._run, recording.lanes)
         self.playback.open_end = True
         self._read(time.perf_counter() + DRAIN_SECONDS)
         self.playback.go(0)
@@ -241,7 +221,7 @@ class Conductor(QObject):
             self.playback.stand()
             self.changed.emit()
         else:
-            self._order(Pause())  # a live run is paused once the engine says so: records under way come before that
+            self._line.order(Pause())  # a live run is paused once the engine says so: behind records under way
 
     def proceed(self) -> None:
         """On from where the cursor is; beyond the end the engine runs."""
@@ -249,7 +229,7 @@ class Conductor(QObject):
             self.playback.play()
             self.changed.emit()
         elif self._engine == "paused":
-            self._order(Continue())
+            self._line.order(Continue())
             self._enter("running")
 
     def go(self, serial: int) -> None:
@@ -268,7 +248,7 @@ class Conductor(QObject):
             return
         self.playback.go(len(self.store.records()) - 1)
         if self._engine in ("paused", "running"):
-            self._order(StepRecord(lane) if grain == "record" else StepRound(lane))
+            self._line.order(StepRecord(lane) if grain == "record" else StepRound(lane))
             self._enter("running")
         self.changed.emit()
 
@@ -283,36 +263,33 @@ class Conductor(QObject):
         if self.playback.playing:
             self.playback.stand()
             self.changed.emit()
-        if self._branching:
-            self._order(Stop(self._branching))  # the race that it interrupted stays
+        if self._branches.under_way:
+            self._line.order(Stop(self._branches.under_way))  # the race that it interrupted stays
         elif self._engine in ("preparing", "running", "paused"):
-            self._order(Stop())
+            self._line.order(Stop())
 
     def cancel_loading(self) -> None:
-        self._order(Cancel())
+        self._line.order(Cancel())
 
     def examine(self, order: Examine | StopExamining) -> None:
-        self._order(order)
+        self._line.order(order)
 
     # --- the debugger's questions -------------------------------------------------------------------------------------
 
     def watch(self, breakpoints: tuple[Breakpoint, ...]) -> None:
-        if self._thread_started or any(one.enabled for one in breakpoints):
-            self._order(Watch(breakpoints))
+        if self._line.begun or any(one.enabled for one in breakpoints):
+            self._line.order(Watch(breakpoints))
 
     def branch(self, original: str, change: AnyChange) -> str:
         """What if? Another lane, from that change on; returns its id."""
         lane = self.store.lane(original)
         assert lane is not None
-        names = (f"{original}.{number}" for number in self._numbers)
-        new = next(name for name in names if self.store.lane(name) is None)  # a recording may hold branches
-        self._branches.add(new)
-        self._branching = new
+        new = self._branches.begin(original, self._numbers, {one.id for one in self.store.lanes})
         plain = self.store.plain
         self._hold_engine()
         self.playback.stand()
         self.store.add_lane(LaneSpec(new, f"{lane.title}, branch", lane.about, plain=False, original=original))
-        self._order(Branch(self._run, new, f"{lane.title}, branch", self._target_of(original), tuple(lane.records),
+        self._line.order(Branch(self._run, new, f"{lane.title}, branch", self._target_of(original), tuple(lane.records),
                            change, plain_ids=tuple(plain.ids) if plain is not None else None))
         self._enter("preparing")
         return new
@@ -322,7 +299,7 @@ class Conductor(QObject):
         state = self.store.lane(lane)
         if state is not None:
             self._hold_engine()
-            self._order(Rows(self._run, self._target_of(lane), tuple(state.records), round, index))
+            self._line.order(Rows(self._run, self._target_of(lane), tuple(state.records), round, index))
 
     def _target_of(self, lane: str) -> ModelChoice:
         """What decodes this lane: of a recording, what it says itself."""
@@ -338,24 +315,21 @@ class Conductor(QObject):
 
     def begin_quit(self) -> None:
         """First stage: nothing new starts and the engine is told. Safe to call again."""
-        self._quitting = True
         self._timer.stop()
-        self._source = None
-        if self._thread_started:
-            self._thread.send(Quit())
+        self._reading = None
+        self._line.close()
 
     def finish_quit(self, seconds: float) -> bool:
         """Last stage: False when the engine is still inside something that can't be interrupted."""
-        return self._thread.join(seconds)
+        return self._line.ended(seconds)
 
     # --- once a frame -------------------------------------------------------------------------------------------------
 
     def _tick(self) -> None:
         deadline = self.frames.began() + DRAIN_SECONDS
-        if self._source is not None:
+        if self._reading is not None:
             self._read(deadline)
-        while self._outbox and time.perf_counter() < deadline:
-            item = self._outbox.popleft()
+        for item in self._line.heard(deadline):
             if isinstance(item, Record):
                 self._take(item)
             else:
@@ -367,15 +341,15 @@ class Conductor(QObject):
 
     def _read(self, deadline: float) -> None:
         """Of the recording, as much as the frame has time for."""
-        assert self._source is not None
+        assert self._reading is not None
         try:
-            for record in self._source:
+            for record in self._reading.read(deadline):
                 self.store.append(record)
-                if time.perf_counter() >= deadline:
-                    return
+            if not self._reading.over:
+                return
         except Exception as error:  # a damaged file: what came before it stays on screen
             self._fail_to_play(error)
-        self._source = None
+        self._reading = None
         self.playback.open_end = False
         self.changed.emit()
 
@@ -389,7 +363,7 @@ class Conductor(QObject):
     def _at_stand(self) -> None:
         """The playback has come to the end of what is recorded, or to a breakpoint."""
         if not self.playback.behind and self.live and self._engine == "paused":
-            self._order(Continue())
+            self._line.order(Continue())
             self._enter("running")
         self.changed.emit()
 
@@ -418,8 +392,7 @@ class Conductor(QObject):
                 self._enter("over")
             case Branched() | RowsFound() | RowsFailed():
                 self.loading = None
-                if isinstance(report, Branched) and report.lane == self._branching:
-                    self._branching = ""
+                if isinstance(report, Branched) and self._branches.end(report.lane):
                     self._enter("over")  # or paused: what it interrupted says so next
                 self.answered.emit(report)
                 self.changed.emit()
@@ -439,25 +412,16 @@ class Conductor(QObject):
 
     # --- helpers ------------------------------------------------------------------------------------------------------
 
-    def _order(self, order: Order) -> None:
-        if self._quitting:
-            return
-        if not self._thread_started:
-            self._thread_started = True
-            self._thread.start()
-        self._thread.send(order)
-
     def _hold_engine(self) -> None:
         """Who looks back wants no more records meanwhile."""
         if self._engine == "running":
-            self._order(Pause())
+            self._line.order(Pause())
 
     def _leave_current(self) -> None:
-        if self._branching or self._engine in ("preparing", "running", "paused"):
-            self._order(Leave())
-        self._source = None
-        self._branches = set()
-        self._branching = ""
+        if self._branches.under_way or self._engine in ("preparing", "running", "paused"):
+            self._line.order(Leave())
+        self._reading = None
+        self._branches = Branches()
         self._target = None
         self.playback.stand()
         self.playback.open_end = False
@@ -470,13 +434,3 @@ class Conductor(QObject):
 
     def _fail_to_play(self, error: Exception) -> None:
         self.noticed.emit(Notice(explain(error), details_of(error), about="recording"))
-
-
-def _opening(source: Iterator[Record]) -> list[Record]:
-    """The records up to the first round's end: by then a race has introduced all its lanes."""
-    opening: list[Record] = []
-    for record in source:
-        opening.append(record)
-        if isinstance(record, Committed):
-            break
-    return opening

@@ -18,8 +18,8 @@ from app.mishaps import details_of, explain
 from engine.settings import DrafterSettings
 
 if TYPE_CHECKING:
-    from app.conductor import Notice
     from app.engine_thread import Workshop
+    from app.notice import Notice
     from app.screenshot import Photographer
     from app.window import Window
 
@@ -133,6 +133,6 @@ def _end_on_signals(window: Window) -> None:
 
 def _on_unexpected(window: Window, error: BaseException) -> None:
     """A fault in the window's own code: the person is told, the log has the details, and the show goes on."""
-    from app.conductor import Notice
+    from app.notice import Notice
 
     window.notice.show_notice(Notice(explain(error), details_of(error)))

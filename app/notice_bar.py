@@ -7,8 +7,8 @@ from typing import Literal
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
 
-from app.conductor import Notice
 from app.form_fields import restyle
+from app.notice import Notice
 from app.theme import Theme
 
 PASSING_MS = 6000

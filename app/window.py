@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from app.actions import Actions
 from app.coming import COMING, ComingView
-from app.conductor import Conductor, Notice
+from app.conductor import Conductor
 from app.debug_view import DebugView
 from app.debugger import Debugger
 from app.engine_thread import Workshop
@@ -28,6 +28,7 @@ from app.foot_bar import FootBar
 from app.form import Form
 from app.lab_view import LabView
 from app.looks import window_sheet
+from app.notice import Notice
 from app.notice_bar import NoticeBar
 from app.opening import Recent
 from app.orders import Estimated, Loaded

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
 
-from app.conductor import Notice
 from app.mishaps import details_of, explain
+from app.notice import Notice
 from app.opening import Recent, file_filter
 from app.results import as_text
 from app.screenshot import save_picture

@@ -33,7 +33,7 @@ def opened(window: Window, qtbot: QtBot, path: Path = DEMO) -> Window:
     window.show_perspective("debug")
     window.files.open(path)
     window.conductor.pause()
-    qtbot.waitUntil(lambda: window.conductor._source is None)
+    qtbot.waitUntil(lambda: not window.conductor.reading)
     return window
 
 
@@ -349,7 +349,7 @@ def test_another_recording_ends_a_branch_and_the_race_behind_it(make_window: Mak
     window.debug.what_if(NoChange(round=1))
     qtbot.waitUntil(lambda: len(window.store.lanes[-1].records) > 20)
     opened(window, qtbot, sampled)
-    qtbot.waitUntil(lambda: not window.conductor._thread._under_way)
+    qtbot.waitUntil(lambda: not window.conductor._line._thread._under_way)
 
 
 def test_cancelling_whole_rows_leaves_the_race(make_window: MakeWindow, qtbot: QtBot) -> None:

@@ -12,7 +12,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QToolButton
 from pytestqt.qtbot import QtBot
 
-from app.conductor import DRAIN_SECONDS, Notice
+from app.conductor import DRAIN_SECONDS
+from app.notice import Notice
 from app.recording_bar import first_words, message_of
 from app.settings import Settings
 from app.setup import Setup
@@ -253,7 +254,7 @@ def test_a_crowd_of_records_never_takes_the_frame(make_window: MakeWindow, qtbot
     window = make_window()
     window.conductor._run = window.store.run = "crowd"
     records = fake_run.race(run="crowd", limit=3000)
-    window.conductor._outbox.extend(records)
+    window.conductor._line.incoming.extend(records)
     began = time.perf_counter()
     window.conductor._tick()
     assert time.perf_counter() - began < 10 * DRAIN_SECONDS
