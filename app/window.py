@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import QByteArray, QSize, Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -36,16 +36,15 @@ from app.palette import Palette
 from app.playback import Grain
 from app.race_view import FEW, RaceView
 from app.settings import Settings
-from app.setup import Setup, five
+from app.setup import five
 from app.shortcuts_dialog import ShortcutsDialog
 from app.store import Store
 from app.theme import Theme
 from app.top_bar import PERSPECTIVES, TopBar
 from app.window_actions import declare
 from app.window_files import Files
+from app.window_remembered import Remembered
 from engine import __version__
-from engine.debugger.breakpoints import load as breakpoints_of
-from engine.debugger.breakpoints import save as save_breakpoints
 from engine.records import RunStarted
 
 PRESENT_HEIGHT = 770
@@ -59,14 +58,14 @@ class Window(QMainWindow):
         super().__init__()
         self.setWindowTitle("SpecScope")
         self.setAcceptDrops(True)
-        self._settings = settings
-        name = theme_name or settings.text("view/theme", "dark")
+        self._remembered = Remembered(self, settings)
+        name = theme_name or self._remembered.theme
         self.theme = Theme.load(name if name in ("dark", "light") else "dark")
         self._dress_application()  # before any widget is made: fonts are resolved when it is
         self.presenting = False
         self.form_shown = True
-        self.ghosts = settings.flag("view/ghosts", True)
-        self.prompt_shown = settings.flag("view/prompt", False)
+        self.ghosts = self._remembered.ghosts
+        self.prompt_shown = self._remembered.prompt_shown
         self.perspective = "race"
         self.keep_settings = True
         self._shown_started = 0
@@ -88,7 +87,7 @@ class Window(QMainWindow):
         self._coming = {name: ComingView(self.theme, coming) for name, coming in COMING.items()}
         self._build()
         self._connect()
-        self._restore()
+        self._remembered.restore()
 
     # --- what actions do ----------------------------------------------------------------------------------------------
 
@@ -232,7 +231,7 @@ class Window(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember, tell the engine to end, and go. Whoever started the window waits for the engine."""
         if self.keep_settings:
-            self._remember()
+            self._remembered.save()
         self.conductor.begin_quit()
         event.accept()
 
@@ -244,21 +243,21 @@ class Window(QMainWindow):
     # --- putting it together ------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        self._split = QSplitter(Qt.Orientation.Horizontal)
-        self._split.setHandleWidth(1)
-        self._split.addWidget(self.form)
+        self.split = QSplitter(Qt.Orientation.Horizontal)
+        self.split.setHandleWidth(1)
+        self.split.addWidget(self.form)
         stage = QWidget()
         self._stage_column = QVBoxLayout(stage)
         self._stage_column.setContentsMargins(0, 0, 0, 0)
         self._stage_column.setSpacing(0)
         self._stage_column.addWidget(self.race, 1)
-        self._split.addWidget(stage)
-        self._split.setStretchFactor(1, 1)
-        self._split.setCollapsible(1, False)
-        self._split.setSizes([290, 1300])
+        self.split.addWidget(stage)
+        self.split.setStretchFactor(1, 1)
+        self.split.setCollapsible(1, False)
+        self.split.setSizes([290, 1300])
         self.form.setMinimumWidth(280)
         self._pages = QStackedWidget()
-        built = {"race": self._split, "debug": self.debug, "lab": self.lab}
+        built = {"race": self.split, "debug": self.debug, "lab": self.lab}
         for name in PERSPECTIVES:
             self._pages.addWidget(built.get(name) or self._coming[name])
         for view in self._coming.values():
@@ -298,7 +297,7 @@ class Window(QMainWindow):
         self.race.activity.cancelled.connect(self.conductor.cancel_loading)
         self.race.recording_bar.replay_wanted.connect(self.conductor.replay)
         self.debug.notice_wanted.connect(self.say)
-        self.debug.state.watches_changed.connect(self._on_watches)
+        self.debug.state.watches_changed.connect(self._remembered.put_watches)
         self.debugger.changed.connect(self.actions_list.refresh)
         self.lab.examiner.changed.connect(self.actions_list.refresh)
         self.race.difference_wanted.connect(lambda lane: self.in_lab(lambda: self.lab.show_difference(lane)))
@@ -335,9 +334,6 @@ class Window(QMainWindow):
 
     def _show_foot(self) -> None:
         self.foot.setVisible(self.perspective in ("race", "debug") and self.foot.wanted)
-
-    def _on_watches(self, watches: tuple[str, ...]) -> None:
-        self._settings.put("debug/watches", "\n".join(watches))
 
     def _on_loaded(self, loaded: Loaded) -> None:
         if self.conductor.live:  # a recording says itself what it was made with
@@ -377,42 +373,3 @@ class Window(QMainWindow):
         application = QApplication.instance()
         if isinstance(application, QApplication):
             self.theme.apply(application)
-
-    def _restore(self) -> None:
-        settings = self._settings
-        self.resize(1440, 860)
-        self.restoreGeometry(settings.state("window/geometry"))
-        self._split.restoreState(settings.state("window/split"))
-        self.race.restore(settings.state("race/lanes"), settings.state("race/charts"))
-        self.race.show_ghosts(self.ghosts)
-        self.race.show_prompt(self.prompt_shown)
-        setup = settings.setup() or self._first_setup()
-        self.form.show_setup(setup)
-        breakpoints, problem = breakpoints_of(settings.text("debug/breakpoints"))
-        self.debugger.set_breakpoints(breakpoints)
-        self.debug.state.set_watches([line for line in settings.text("debug/watches").split("\n") if line])
-        name = settings.text("view/perspective", "race")
-        self.show_perspective(name if name in PERSPECTIVES else "race")
-        if settings.notice or problem:
-            self.notice.show_notice(Notice(settings.notice or problem))
-
-    def _first_setup(self) -> Setup:
-        from app.examples import load_examples
-
-        examples = {example.id: example.prompt for example in load_examples()}
-        return Setup(prompt=examples.get("code_edit", ""))
-
-    def _remember(self) -> None:
-        settings = self._settings
-        states: dict[str, QByteArray] = {
-            "window/geometry": self.saveGeometry(), "window/split": self._split.saveState()}
-        states |= {f"race/{key}": state for key, state in self.race.state().items()}
-        for key, state in states.items():
-            settings.put(key, state)
-        settings.put("view/theme", self.theme.name)
-        settings.put("view/perspective", self.perspective)
-        settings.put("view/ghosts", self.ghosts)
-        settings.put("view/prompt", self.prompt_shown)
-        settings.put("debug/breakpoints", save_breakpoints(self.debugger.breakpoints))
-        settings.put_setup(self.form.setup)
-        settings.save()
