@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from PySide6.QtCore import Qt, Signal, SignalInstance
-from PySide6.QtWidgets import QCheckBox, QFileDialog, QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QFileDialog, QMenu, QToolButton, QWidget
 
 from app.combo_box import ComboBox
 from app.elided_label import ElidedLabel
-from app.form_fields import ProblemLabel, mark_bad
+from app.form_fields import Framed, ProblemLabel, mark_bad
 from app.model_source import SourceRow
 from engine.errors import SettingsError
 from engine.lookup_texts import named
@@ -36,19 +36,13 @@ class Control(Protocol[T]):
     def setFocus(self) -> None: ...
 
 
-class Choice(QFrame):
+class Choice(Framed):
     """One of a few values, each with words for it."""
-
-    changed = Signal()
 
     def __init__(self, name: str, values: Sequence[tuple[str, str, str]], tip: str, value: str,
                  parent: QWidget | None = None) -> None:
         """``values``: each with its short name and its meaning."""
-        super().__init__(parent)
-        self.setObjectName("field")
-        self.problem, self.problem_label = "", ProblemLabel()
-        self.name = QLabel(name)
-        self.name.setObjectName("fieldName")
+        super().__init__(name, parent)
         self.box = ComboBox()
         self.box.setObjectName("fieldChoice")
         self.box.setAccessibleName(name)
@@ -58,11 +52,7 @@ class Choice(QFrame):
         self.setToolTip("\n".join([tip, *(f"{shown}: {meaning}" for _, shown, meaning in values)]))
         self.set_value(value)
         self.name.setBuddy(self.box)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(10, 0, 2, 0)
-        row.setSpacing(6)
-        row.addWidget(self.name)
-        row.addWidget(self.box, 1)
+        self._lay_out((10, 0, 2, 0), self.box)
         self.setFocusProxy(self.box)
         self.box.currentIndexChanged.connect(lambda _: self.changed.emit())
 
@@ -110,18 +100,12 @@ class Source(SourceRow):
         self.edit.setToolTip(f"{text}\n{self._tip}".strip())
 
 
-class Texts(QFrame):
+class Texts(Framed):
     """Text files, by the content that they had when they were chosen."""
 
-    changed = Signal()
-
     def __init__(self, value: tuple[LookupText, ...], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("field")
-        self.problem, self.problem_label = "", ProblemLabel()
+        super().__init__("texts", parent)
         self._value = value
-        self.name = QLabel("texts")
-        self.name.setObjectName("fieldName")
         self._shown = ElidedLabel()
         self._shown.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.button = QToolButton()
@@ -133,12 +117,7 @@ class Texts(QFrame):
         self.menu = QMenu(self.button)
         self.menu.aboutToShow.connect(self._fill)
         self.button.setMenu(self.menu)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(10, 2, 2, 2)
-        row.setSpacing(6)
-        row.addWidget(self.name)
-        row.addWidget(self._shown, 1)
-        row.addWidget(self.button)
+        self._lay_out((10, 2, 2, 2), self._shown, self.button)
         self.setFocusProxy(self.button)
         self._show()
 

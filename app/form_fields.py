@@ -43,6 +43,31 @@ def mark_bad(widget: QWidget, bad: bool) -> None:
         restyle(widget)
 
 
+class Framed(QFrame):
+    """A setting in a frame of its own: its name, beside it what it is set with, and what is wrong with it."""
+
+    changed = Signal()
+
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.problem = ""
+        self.problem_label = ProblemLabel()
+        """For whoever lays the fields out, to be put under the field's row."""
+        self.setObjectName("field")
+        self.name = QLabel(name)
+        self.name.setObjectName("fieldName")
+
+    def _lay_out(self, margins: tuple[int, int, int, int], wide: QWidget, *others: QWidget) -> None:
+        """The name, what takes all the room there is, then the others."""
+        row = QHBoxLayout(self)
+        row.setContentsMargins(*margins)
+        row.setSpacing(6)
+        row.addWidget(self.name)
+        row.addWidget(wide, 1)
+        for other in others:
+            row.addWidget(other)
+
+
 @dataclass(frozen=True)
 class Spec(Generic[T]):
     """How one setting is read from text, checked and shown."""
@@ -58,22 +83,14 @@ class Spec(Generic[T]):
     """The next value up (+1) or down (−1), for the arrow keys."""
 
 
-class Field(QFrame, Generic[T]):
+class Field(Framed, Generic[T]):
     """``value`` is the last good one; ``problem`` says why what is typed now can't be used."""
 
-    changed = Signal()
-
     def __init__(self, spec: Spec[T], value: T, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(spec.name, parent)
         self.spec = spec
         self._value = value
-        self.problem = ""
-        self.problem_label = ProblemLabel()
-        """For whoever lays the fields out, to be put under the field's row."""
-        self.setObjectName("field")
         self.setToolTip(spec.tip)
-        self.name = QLabel(spec.name)
-        self.name.setObjectName("fieldName")
         self.edit = QLineEdit(spec.show(value))
         self.edit.setObjectName("fieldValue")
         self.edit.setAlignment(Qt.AlignmentFlag.AlignRight)
@@ -84,11 +101,7 @@ class Field(QFrame, Generic[T]):
         self.edit.editingFinished.connect(self._tidy)
         self.edit.installEventFilter(self)
         self.name.setBuddy(self.edit)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(10, 5, 8, 5)
-        row.setSpacing(6)
-        row.addWidget(self.name)
-        row.addWidget(self.edit, 1)
+        self._lay_out((10, 5, 8, 5), self.edit)
         self.setFocusProxy(self.edit)
 
     @property
