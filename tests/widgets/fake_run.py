@@ -1,39 +1,18 @@
 """TEST DATA: made-up record streams with the structure of real ones. No model ran; no figure here was measured.
 
-The texts are real texts, split into word-like tokens; a "drafter" proposes the right next tokens most of the time.
-Everything is a function of the seed.
+The texts are real texts; a "drafter" proposes the right next tokens most of the time. Everything is a function of the
+seed.
 """
 
 from __future__ import annotations
 
-import random
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-
-from engine.records import (
-    Committed,
-    Contrast,
-    Drafted,
-    Exactness,
-    FinalKind,
-    Judged,
-    Prefilled,
-    Record,
-    RunFinished,
-    RunStarted,
-    TargetInfo,
-    Timings,
-    Totals,
-    Verified,
-    Vocabulary,
-)
-from engine.settings import DrafterSettings, RunSettings, Sampling
-
-PROMPT = "Rename the variable total to amount in this code and return all of it unchanged otherwise.\n"
+from engine.records import Drafted, Exactness, FinalKind, Prefilled, Record, Verified
+from engine.settings import DrafterSettings
+from tests.widgets.fake_lane import PROMPT_TOKENS, Lane
 
 CODE = '''def invoice(items, rate):
     """Sum of all items, with tax."""
@@ -64,9 +43,6 @@ WORLD = ("Languages:\n\n- 中文：推测解码每轮提交多个标记，输出
          "- العربية: هذا أسرع ولا يغيّر الناتج.\n- עברית: מהיר ומדויק.\n"
          "- Emoji: \U0001f469\u200d\U0001f680 🎉 ✅ 🇨🇭, accents: naïve café e\u0301\n- Tabs:\ta\tb\n")
 
-_TOKEN = re.compile(r"\n+ *| {2,}(?= )| ?[A-Za-z]{1,7}| ?\d{1,3}|[\u3040-\u9fff]{1,2}| ?[\u0590-\u06ff]{1,4}|\t"
-                    r"| ?[^\s]")
-
 
 @dataclass(frozen=True)
 class Method:
@@ -96,93 +72,61 @@ FIVE = (PLAIN, DISTILLED, EAGLE, MEDUSA, LOOKUP, SKIP)
 WIDE = Method("wide", "Prompt lookup, γ 10", "copies what followed the same words before", "ngram", 10, 0.93, 0.00004)
 
 
-def split(text: str) -> list[str]:
-    tokens = _TOKEN.findall(text)
-    return tokens if "".join(tokens) == text else list(text)
-
-
 def lane_records(method: Method, text: str = CODE, *, run: str = "run-1", seed: int = 7, limit: int | None = None,
                  temperature: float = 0.8, finish: bool = True, detail: bool = True,
                  forward: float = 0.051) -> Iterator[Record]:
     """One lane's records from start to end. ``limit`` repeats or cuts the text to so many tokens."""
-    chance = random.Random(f"{seed}{method.lane}")
-    pieces = split(text)
-    if limit is not None:
-        pieces = (pieces * (limit // len(pieces) + 1))[:limit]
-    ids = {piece: 100 + i for i, piece in enumerate(dict.fromkeys(pieces))}
+    lane = Lane(method.lane, text, run=run, seed=seed, limit=limit, temperature=temperature)
+    return lane.records(
+        method.title, method.about,
+        DrafterSettings(kind=method.kind, gamma=method.gamma, model="tiny-llama" if method.kind == "model" else ""),
+        Exactness(invariant=True, padded=False, width_checked=11, width_limit=11, row_difference=0.0,
+                  sentence="test data"),
+        0.02 if method.kind == "model" else 0.0, _rounds(method, lane, detail, forward), finish)
+
+
+def _rounds(method: Method, lane: Lane, detail: bool, forward: float) -> Iterator[Record]:
+    chance, pieces, ids, common = lane.chance, lane.pieces, lane.ids, lane.common
     words = [piece for piece in ids if piece.strip()]
-    common = {"run": run, "lane": method.lane}
-    greedy = temperature == 0
-    prompt = tuple(range(1, 23))
-    yield RunStarted(
-        **common, title=method.title, about=method.about, gamma=method.gamma,
-        settings=RunSettings(sampling=Sampling(temperature=temperature), drafter=DrafterSettings(
-            kind=method.kind, gamma=method.gamma, model="tiny-llama" if method.kind == "model" else "")),
-        target=TargetInfo(name="test data, no model", parameters=0, layers=0, vocabulary=50_000, context=8192,
-                          dtype="bfloat16", device="cpu", fingerprint="0" * 16),
-        exactness=Exactness(invariant=True, padded=False, width_checked=11, width_limit=11, row_difference=0.0,
-                            sentence="test data"),
-        prompt=prompt, prompt_text=PROMPT, machine="none", version="0", started="2025-01-01T00:00:00")
-    yield Vocabulary(**common, texts={token: piece for piece, token in ids.items()})
-    totals = Totals()
-    prefilled = Prefilled(**common, tokens=len(prompt) - 1, target_seconds=0.18,
-                          drafter_seconds=0.02 if method.kind == "model" else 0.0)
-    totals = totals.plus(prefilled)
-    yield prefilled
-    done = round_number = 0
+    done = number = 0
     caches = method.kind in ("model", "layer-skip")
-    held = len(prompt) - 1 if caches else 0
+    held = len(PROMPT_TOKENS) - 1 if caches else 0
     """The drafter's slots."""
     while done < len(pieces):
         k = min(method.gamma, len(pieces) - done - 1)
         right = [chance.random() < method.skill - 0.03 * i for i in range(k)]
         drafts = [pieces[done + i] if ok else chance.choice(words) for i, ok in enumerate(right)]
-        position = len(prompt) + done
+        position = len(PROMPT_TOKENS) + done
         qs = [1.0 if method.kind == "ngram" else chance.uniform(0.3, 0.95) for _ in drafts]
         for i, piece in enumerate(drafts):
-            yield Drafted(**common, round=round_number, index=i, position=position + i, token=ids[piece], text=piece,
-                          q=qs[i], draw=None if method.kind == "ngram" or greedy else chance.random(),
+            yield Drafted(**common, round=number, index=i, position=position + i, token=ids[piece], text=piece,
+                          q=qs[i], draw=None if method.kind == "ngram" or lane.greedy else chance.random(),
                           seconds=method.step * chance.uniform(0.9, 1.2),
                           source="3-gram at 17" if method.kind == "ngram" else "")
         truth = pieces[done : done + k + 1]
-        rows = tuple(_row(chance, ids, truth[i], drafts[i] if i < k else None, qs[i] if i < k else None)
+        rows = tuple(lane.row(truth[i], drafts[i] if i < k else None, qs[i] if i < k else None)
                      for i in range(k + 1)) if detail else ()
         verify = forward * (1 + 0.004 * k) * chance.uniform(0.97, 1.06)
-        numbers = tuple(chance.getrandbits(64) for _ in range(k + 1))
+        digests = tuple(chance.getrandbits(64) for _ in range(k + 1))
         gaps = tuple(chance.uniform(0.1, 6.0) for _ in range(k + 1))
-        yield Verified(**common, round=round_number, k=k, width=k + 1, seconds=verify, rows=rows, gaps=gaps,
-                       digests=numbers)
-        accepted = 0
-        tested = 0
+        yield Verified(**common, round=number, k=k, width=k + 1, seconds=verify, rows=rows, gaps=gaps, digests=digests)
+        accepted = tested = 0
         for i, piece in enumerate(drafts):
             ok = piece == truth[i]
             p = chance.uniform(0.4, 0.98) if ok else chance.uniform(0.0, 0.12)
             tested += 1
-            yield Judged(**common, round=round_number, index=i, position=position + i, token=ids[piece], text=piece,
-                         accepted=ok, p=p, q=qs[i], best=ids[truth[i]],
-                         draw=None if greedy else chance.uniform(0, min(1.0, p / qs[i])) if ok
-                         else chance.uniform(min(1.0, p / qs[i]), 1.0))
+            yield lane.judged(number, i, position + i, piece, truth[i], ok, p, qs[i])
             if not ok:
                 break
             accepted += 1
         final: FinalKind = "plain" if k == 0 else "correction" if accepted < k else "bonus"
-        committed = truth[: accepted + 1]
-        seconds = Timings(draft=method.step * k, verify=verify, judge=0.0004 * k, record=0.0006, commit=0.0002)
+        count = accepted + 1
         if caches and k:  # the last draft's own keys and values are computed only if needed
-            held = min(position + len(committed) - 1, position + k - 1)
-        record = Committed(
-            **common, round=round_number, position=position, tokens=tuple(ids[t] for t in committed),
-            texts=tuple(committed), accepted=accepted, tested=tested, drafted=k, final=final,
-            final_draw=None if greedy else chance.random(),
-            residual_mass=None if greedy or final != "correction" else chance.uniform(0.1, 0.9), residual_empty=False,
-            gaps=gaps[: len(committed)], digests=numbers[: len(committed)], seconds=seconds,
-            target_slots=position + len(committed) - 1, drafter_slots=held)
-        totals = totals.plus(record)
-        yield record
-        done += len(committed)
-        round_number += 1
-    if finish:
-        yield RunFinished(**common, reason="length", message="", text="".join(pieces), totals=totals)
+            held = min(position + count - 1, position + k - 1)
+        yield lane.committed(number, position, truth[:count], final, gaps[:count], digests[:count], tested=tested,
+                             drafted=k, draft=method.step * k, verify=verify, judge=0.0004 * k, drafter_slots=held)
+        done += count
+        number += 1
 
 
 class Records(Protocol):
@@ -207,21 +151,3 @@ def race(methods: Sequence[Method | Records] = (PLAIN, LOOKUP, SKIP), text: str 
             timed.append((clock, len(timed), record))
     timed.sort(key=lambda item: item[:2])
     return [record for clock, _, record in timed if until is None or clock <= until]
-
-
-def _row(chance: random.Random, ids: dict[str, int], truth: str, draft: str | None, q: float | None) -> Contrast:
-    others = chance.sample(list(ids), min(6, len(ids)))
-    words = list(dict.fromkeys([truth, *([draft] if draft else []), *others]))
-    weights = np.array([8.0, *(chance.uniform(0.05, 1.5) for _ in words[1:])])
-    p = (0.98 * weights / weights.sum()).astype(np.float32)
-    order = np.argsort(-p, kind="stable")
-    tokens = np.array([ids[word] for word in words], dtype=np.int32)[order]
-    if draft is None:
-        qs = np.zeros(0, dtype=np.float32)
-    else:
-        guess = np.full(len(words), 0.02 / len(words), dtype=np.float32)
-        guess[words.index(draft)] = q or 0.5
-        qs = guess[order]
-    overlap = float(np.minimum(p[order], qs).sum()) if draft is not None else float("nan")
-    return Contrast(ids=tokens, p=p[order], q=qs, p_rest=0.02, q_rest=0.02, p_entropy=chance.uniform(0.2, 2.5),
-                    q_entropy=chance.uniform(0.2, 2.5), overlap=overlap)

@@ -7,28 +7,14 @@ top. Siblings are tested in order, with p and q as they are after the siblings b
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
-from engine.records import (
-    Committed,
-    Drafted,
-    Exactness,
-    FinalKind,
-    Judged,
-    Prefilled,
-    Record,
-    RunFinished,
-    RunStarted,
-    TargetInfo,
-    Timings,
-    Totals,
-    Verified,
-    Vocabulary,
-)
-from engine.settings import DrafterSettings, RunSettings, Sampling
+from engine.records import Drafted, Exactness, FinalKind, Record, Verified
+from engine.settings import DrafterSettings
 from engine.tree import ROOT, Tree
-from tests.widgets.fake_run import CODE, PROMPT, _row, split
+from tests.widgets.fake_lane import PROMPT_TOKENS, Lane
+from tests.widgets.fake_run import CODE
 
 NOT_EXACT = ("tree rows are not bit-exact here (ancestors not gathered): logits differ by up to 0.25 from plain "
              "decoding's, so this lane may part from it at near-ties; gathering ancestors may mend it, at a price")
@@ -70,45 +56,30 @@ def lane_records(growth: Growth = Growth(), text: str = CODE, *, run: str = "run
                  limit: int | None = None, temperature: float = 0.8, finish: bool = True, detail: bool = True
                  ) -> Iterator[Record]:
     """One lane's records. ``limit`` cuts or repeats the text to so many tokens."""
-    chance = random.Random(f"{seed}{growth.lane}")
-    pieces = split(text)
-    if limit is not None:
-        pieces = (pieces * (limit // len(pieces) + 1))[:limit]
-    ids = {piece: 100 + i for i, piece in enumerate(dict.fromkeys(pieces))}
-    common = {"run": run, "lane": growth.lane}
-    greedy, prompt = temperature == 0, tuple(range(1, 23))
-    sampled = growth.sampled and not greedy
+    lane = Lane(growth.lane, text, run=run, seed=seed, limit=limit, temperature=temperature)
     drafter = DrafterSettings(kind=growth.kind, gamma=growth.depth, tree="sampled" if growth.sampled else "top",
                               tree_top=growth.top, tree_nodes=growth.nodes, gather=growth.gather)
-    yield RunStarted(
-        **common, title=drafter.label, about="one light layer continues the target's own features, several ways",
-        gamma=growth.depth, settings=RunSettings(sampling=Sampling(temperature=temperature), drafter=drafter),
-        target=TargetInfo(name="test data, no model", parameters=0, layers=0, vocabulary=50_000, context=8192,
-                          dtype="bfloat16", device="cpu", fingerprint="0" * 16),
-        exactness=Exactness(invariant=growth.gather, padded=False, width_checked=17, width_limit=17,
-                            row_difference=0.0 if growth.gather else 0.25,
-                            sentence="test data" if growth.gather else NOT_EXACT),
-        prompt=prompt, prompt_text=PROMPT, machine="none", version="0", started="2025-01-01T00:00:00")
-    yield Vocabulary(**common, texts={token: piece for piece, token in ids.items()})
-    filled = Prefilled(**common, tokens=len(prompt) - 1, target_seconds=0.18, drafter_seconds=0.01)
-    totals = Totals().plus(filled)
-    yield filled
+    return lane.records(
+        drafter.label, "one light layer continues the target's own features, several ways", drafter,
+        Exactness(invariant=growth.gather, padded=False, width_checked=17, width_limit=17,
+                  row_difference=0.0 if growth.gather else 0.25,
+                  sentence="test data" if growth.gather else NOT_EXACT),
+        0.01, _rounds(growth, lane, detail), finish)
+
+
+def _rounds(growth: Growth, lane: Lane, detail: bool) -> Iterator[Record]:
     done = number = 0
-    while done < len(pieces):
-        truth = pieces[done : done + growth.depth + 1]
-        records = list(_round(growth, chance, common, number, len(prompt) + done, truth, ids, sampled, greedy, detail))
-        last = records[-1]
-        assert isinstance(last, Committed)
-        totals = totals.plus(last)
-        yield from records
-        done += len(last.tokens)
+    while done < len(lane.pieces):
+        truth = lane.pieces[done : done + growth.depth + 1]
+        done += yield from _round(growth, lane, number, len(PROMPT_TOKENS) + done, truth, detail)
         number += 1
-    if finish:
-        yield RunFinished(**common, reason="length", message="", text="".join(pieces), totals=totals)
 
 
-def _round(growth: Growth, chance: random.Random, common: dict[str, str], number: int, start: int, truth: list[str],
-           ids: dict[str, int], sampled: bool, greedy: bool, detail: bool) -> Iterator[Record]:
+def _round(growth: Growth, lane: Lane, number: int, start: int, truth: list[str], detail: bool
+           ) -> Generator[Record, None, int]:
+    """Returns how many tokens it commits."""
+    chance, ids, common = lane.chance, lane.ids, lane.common
+    sampled = growth.sampled and not lane.greedy
     deepest = len(truth) - 1
     shape = Tree(growth.parents(chance))
     kept = [node for node in range(len(shape)) if shape.depths[node] < deepest]
@@ -123,24 +94,21 @@ def _round(growth: Growth, chance: random.Random, common: dict[str, str], number
                       seconds=0.0007 * chance.uniform(0.9, 1.2), parent=tree.parents[node])
     k = len(tokens)
     first = {parent: tree.children(parent)[0] for parent in range(ROOT, k) if tree.children(parent)}
-    rows = tuple(_row(chance, ids, truth[min(len(tree.path(node)), deepest)], tokens[first[node]] if node in first
-                      else None, qs[first[node]] if node in first else None) for node in range(ROOT, k))
-    numbers = tuple(chance.getrandbits(64) for _ in range(k + 1))
+    rows = tuple(lane.row(truth[min(len(tree.path(node)), deepest)], tokens[first[node]] if node in first else None,
+                          qs[first[node]] if node in first else None) for node in range(ROOT, k))
+    digests = tuple(chance.getrandbits(64) for _ in range(k + 1))
     gaps = tuple(chance.uniform(0.1, 6.0) for _ in range(k + 1))
     verify = 0.051 * (1 + 0.006 * k) * chance.uniform(0.97, 1.06)
     yield Verified(**common, round=number, k=k, width=k + 1, seconds=verify, rows=rows if detail else (), gaps=gaps,
-                   digests=numbers)
+                   digests=digests)
     node, path, tested = ROOT, list[int](), 0
     while tree.children(node):
         for child in tree.children(node):
             tested += 1
             ok = child in right
-            p, q = (chance.uniform(0.3, 0.95) if ok else chance.uniform(0.0, 0.2)), qs[child]
-            edge = min(1.0, p / q)
-            yield Judged(**common, round=number, index=child, position=start + tree.depths[child],
-                         token=ids[tokens[child]], text=tokens[child], accepted=ok, p=p, q=q,
-                         best=ids[truth[tree.depths[child]]],
-                         draw=None if greedy else chance.uniform(0, edge) if ok else chance.uniform(edge, 1))
+            p = chance.uniform(0.3, 0.95) if ok else chance.uniform(0.0, 0.2)
+            depth = tree.depths[child]
+            yield lane.judged(number, child, start + depth, tokens[child], truth[depth], ok, p, qs[child])
             if ok:
                 break
         else:
@@ -148,14 +116,12 @@ def _round(growth: Growth, chance: random.Random, common: dict[str, str], number
         path.append(child)
         node = child
     final: FinalKind = "plain" if not k else "correction" if tree.children(node) else "bonus"
-    committed, by = truth[: len(path) + 1], [0, *(one + 1 for one in path)]
-    yield Committed(
-        **common, round=number, position=start, tokens=tuple(ids[t] for t in committed), texts=tuple(committed),
-        accepted=len(path), tested=tested, drafted=k, final=final, final_draw=None if greedy else chance.random(),
-        residual_mass=chance.uniform(0.1, 0.9) if final == "correction" and not greedy else None, residual_empty=False,
-        gaps=tuple(gaps[i] for i in by), digests=tuple(numbers[i] for i in by),
-        seconds=Timings(draft=0.0007 * k, verify=verify, judge=0.0004 * tested, record=0.0006, commit=0.0002),
-        target_slots=start + len(committed) - 1, drafter_slots=start + len(committed) - 1, path=tuple(path))
+    count, by = len(path) + 1, [0, *(one + 1 for one in path)]
+    yield lane.committed(
+        number, start, truth[:count], final, tuple(gaps[i] for i in by), tuple(digests[i] for i in by), tested=tested,
+        drafted=k, draft=0.0007 * k, verify=verify, judge=0.0004 * tested, drafter_slots=start + count - 1,
+        path=tuple(path))
+    return count
 
 
 def _tokens(tree: Tree, chance: random.Random, skill: float, truth: list[str], words: list[str]

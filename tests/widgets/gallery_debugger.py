@@ -19,6 +19,7 @@ from engine.errors import SpecScopeError
 from engine.records import Committed, Judged, Record, RunStarted, Vocabulary
 from engine.trace import read
 from tests.widgets import fake_run, gallery
+from tests.widgets.fake_lane import PROMPT, split
 from tests.widgets.fake_run import DRAFT, LOOKUP, PLAIN
 from tests.widgets.gallery import column, scene
 from widgets.cache_panel import CachePanel
@@ -44,7 +45,7 @@ def history_of(method: fake_run.Method, text: str = fake_run.CODE, limit: int | 
         if isinstance(record, RunStarted):
             target = msgspec.structs.replace(record.target, name="SmolLM2-135M-Instruct", slot_bytes=23_040)
             record = msgspec.structs.replace(record, target=target)
-            texts = dict(zip(record.prompt, fake_run.split(fake_run.PROMPT), strict=False))
+            texts = dict(zip(record.prompt, split(PROMPT), strict=False))
             history.append(Vocabulary(run=record.run, lane=record.lane, texts=texts))
         history.append(record)
     return history
