@@ -28,6 +28,7 @@ from engine.runner import Runner
 from engine.scribe import Scribe
 from engine.settings import RunSettings
 from engine.step_cost import same_cost, step_cost
+from engine.tree_invariance import with_trees
 
 if TYPE_CHECKING:
     from engine.models import Model
@@ -115,14 +116,16 @@ def _effective(past: Past, change: AnyChange) -> AnyChange:
 
 
 def _exactness(target: Model, past: Past, settings: RunSettings, state: Restored) -> Exactness:
-    """What is known of the branch's own forwards: the original's verdict where it covers them and was found on this
-    machine, else a new one."""
-    said, needed = past.started.exactness, drafters.draft_length(settings) + 1
+    """What is known of the branch's own forwards: the original's verdict where it covers them (as wide, and trees of
+    the same shape) and was found on this machine, else a new one."""
+    said, needed = past.started.exactness, drafters.most_drafts(settings) + 1
     verdict = said
-    if needed > said.width_checked or (settings.exact and not said.padded) or past.started.machine != machine():
+    if (needed > said.width_checked or (settings.exact and not said.padded) or past.started.machine != machine()
+            or _tree_shape(settings) != _tree_shape(past.started.settings)):
         width = min(max(needed, said.width_checked), target.info.context - 1)
         padded = width > 1 and (said.padded or settings.exact)
-        verdict = exactness(target.hf, width, pad_to=width if padded else 1)
+        verdict = with_trees(target.hf, exactness(target.hf, width, pad_to=width if padded else 1), settings.drafter,
+                             drafters.draft_length(settings))
     doubts = []
     if past.rounds and verdict.padded and (verdict.width_checked, True) != (said.width_checked, said.padded):
         doubts.append(f"rounds before {past.round + 1} had forwards of another width")
@@ -133,6 +136,12 @@ def _exactness(target: Model, past: Past, settings: RunSettings, state: Restored
     if not doubts:
         return verdict
     return msgspec.structs.replace(verdict, invariant=False, sentence="; ".join((verdict.sentence, *doubts)))
+
+
+def _tree_shape(settings: RunSettings) -> tuple[object, ...]:
+    """What a tree's verdict is about; of all chains the same."""
+    d = settings.drafter
+    return (drafters.draft_length(settings), d.tree_nodes, d.tree_top, d.gather) if d.tree else ()
 
 
 def _step_cost(target: Model, past: Past, settings: RunSettings, models: Mapping[str, Model],

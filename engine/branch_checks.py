@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine import methods
 from engine.debugger.what_if import AnyChange, NoChange, OtherDraw, OtherSettings, OtherToken
 from engine.drafters.base import BY_HAND, RoundDraws
 from engine.past import Past, ReplayError
@@ -41,9 +42,9 @@ def check_change(target: Model, past: Past, change: AnyChange) -> None:
     """Raises :class:`ReplayError` unless the round can be gone on from, and has the place that is to be changed."""
     _check_origin(past)
     settings = change.settings if isinstance(change, OtherSettings) else past.started.settings
-    if settings.drafter.tree:
-        raise ReplayError("A lane that drafts trees can't be gone on with, since its drafter's state can't be had "
-                          "again; change its settings to a drafter without a tree, or decode the prompt anew.")
+    if settings.drafter.tree and not methods.method(settings.drafter.kind).trees:
+        raise ReplayError("This lane drafts trees, which its method doesn't do here, so it can't be gone on with; "
+                          "change its settings to a drafter without a tree, or decode the prompt anew.")
     if isinstance(change, (NoChange, OtherSettings)):
         return
     if past.reached and past.now.is_tree:

@@ -60,8 +60,8 @@ def round_rows(target: Model, original: Sequence[Record], round: int, models: Ma
     if not past.reached or past.now.verified is None:
         raise ReplayError(f"Round {round + 1} has not been verified yet, so it has no rows; step on first.")
     if past.now.is_tree:
-        raise ReplayError(f"Round {round + 1} drafted a tree, whose whole rows can't be computed again, since its "
-                          "drafter's state can't be had again; the recorded tops of p and q are all there is.")
+        raise ReplayError(f"Round {round + 1} drafted a tree, whose whole rows aren't computed again; the recorded "
+                          "tops of p and q are all there is.")
     now, settings = past.now, past.started.settings
     state = restore(target, past, settings, models or {}, cancelled=cancelled)
     draws = ChangedDraws(settings.seed, now.start, tokens={d.index: d.token for d in now.drafted})

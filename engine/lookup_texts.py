@@ -29,12 +29,7 @@ def named(path: str, beside: Iterable[LookupText] = ()) -> LookupText:
     content = _content(path)
     _text(path, content)
     text = LookupText(path=str(Path(path).absolute()), digest=_digest(content))
-    size = len(content) + sum(_size(other.path) for other in beside if other.path != text.path)
-    if size > IN_ALL:
-        raise SettingsError(f"With the lookup text {path} there would be {size / 2**20:.1f} MB of them, but a lane "
-                            f"looks up in {IN_ALL >> 20} MB at most: it makes an index of them all before it begins, "
-                            "which takes seconds and half a gigabyte for that much. Name a shorter text, or leave "
-                            "another one out.")
+    _limit(path, len(content) + sum(_size(other.path) for other in beside if other.path != text.path))
     return text
 
 
@@ -47,6 +42,18 @@ def all_named(paths: Iterable[str]) -> tuple[LookupText, ...]:
     return tuple(texts.values())
 
 
+def read_all(texts: Iterable[LookupText]) -> dict[str, str]:
+    """Each text's content by its path. Raises :class:`SettingsError` as :func:`read` does, and where they are too long
+    together: settings may come from elsewhere than :func:`named`."""
+    contents: dict[str, str] = {}
+    size = 0
+    for text in texts:
+        contents[text.path] = read(text)
+        size += _size(text.path)
+        _limit(text.path, size)
+    return contents
+
+
 def read(text: LookupText) -> str:
     """Its content. Raises :class:`SettingsError` when it can't be read or isn't what it was."""
     content = _content(text.path)
@@ -54,6 +61,15 @@ def read(text: LookupText) -> str:
         raise SettingsError(f"The lookup text {text.path} isn't what it was when this run was set up, so its drafts "
                             "would be others; put the former text back, or look up in other texts.")
     return _text(text.path, content)
+
+
+def _limit(path: str, size: int) -> None:
+    """Raises :class:`SettingsError` if that many bytes, with the text in ``path``, are more than a lane takes."""
+    if size > IN_ALL:
+        raise SettingsError(f"With the lookup text {path} there would be {size / 2**20:.1f} MB of them, but a lane "
+                            f"looks up in {IN_ALL >> 20} MB at most: it makes an index of them all before it begins, "
+                            "which takes seconds and half a gigabyte for that much. Name a shorter text, or leave "
+                            "another one out.")
 
 
 def _content(path: str) -> bytes:

@@ -86,9 +86,10 @@ def restore(target: Model, past: Past, settings: RunSettings, models: Mapping[st
         drafter.prefill(past.prompt[:-1])
         relive = getattr(drafter, "relive", None)
         if relive:
-            relive(past.tokens, [one.start for one in past.rounds if one.k or settings.drafter.tree])
+            relive(past.tokens, [one.start for one in past.rounds if one.k or _asked_for_a_tree(past, one)])
     _check_lengths(runner, drafter, past, settings)
     check(seq.tokens)
+    runner.gather = settings.drafter.gather  # from here on; what lies in the cache was computed the run's own way
     keep(target.hf, past, method, runner, (drafter.runner, weights) if isinstance(drafter, ModelDrafter) else None,
          chunk=chunk, identical=identical)
     if not checks.wanted():
@@ -98,6 +99,14 @@ def restore(target: Model, past: Past, settings: RunSettings, models: Mapping[st
     judge = TreeJudge(runner, settings, target.info.name)
     judge.commit(seq.tokens)
     return Restored(runner, drafter, judge, seq, check if checks.wanted() else lambda tokens: None, identical)
+
+
+def _asked_for_a_tree(past: Past, one: RoundSoFar) -> bool:
+    """Then the drafter has looked at the text, even where it drafted nothing. Before the last token that a run may have
+    it isn't asked."""
+    started = past.started
+    limit = min(len(past.prompt) + started.settings.max_new_tokens, started.target.context)
+    return bool(started.settings.drafter.tree) and limit - one.start > 1
 
 
 def _weights(target: Model, drafter: Drafter, settings: RunSettings, models: Mapping[str, Model]) -> Any:
@@ -143,8 +152,8 @@ def _refill(runner: Runner, past: Past, cancelled: Callable[[], bool]) -> tuple[
 def _chunk(past: Past) -> tuple[int, bool]:
     """The widest forward whose rows are the run's own, as far as is known, and whether all must have that width."""
     said, widths = past.started.exactness, {verified_of(one).width for one in past.rounds}
-    if not widths:
-        return 1, False
+    if not widths or (not said.invariant and any(one.is_tree for one in past.rounds)):
+        return 1, False  # a path of a tree may have other bits than a chain of the same tokens
     if said.padded:
         return (said.width_checked, True) if said.invariant and widths == {said.width_checked} else (1, False)
     if max(widths) > said.width_limit:

@@ -24,25 +24,26 @@ from engine.models import Model
 from engine.runner import Runner
 
 if TYPE_CHECKING:
-    from engine.settings import LookupText, Match, RunSettings
+    from engine.settings import Match, RunSettings
 
 Text = tuple[str, Sequence[int]]
 """A text's name and tokens."""
 
 
 def make(settings: RunSettings, target: Model, runner: Runner, models: Mapping[str, Model]) -> PromptLookup:
-    d = settings.drafter
-    return PromptLookup(d.min_n, d.max_n, d.match, [(Path(one.path).name, _tokens(one, target)) for one in d.texts])
-
-
-def _tokens(text: LookupText, target: Model) -> list[int]:
-    """Raises :class:`SettingsError` as :func:`engine.lookup_texts.read` does, :class:`ModelError` for ids that the
+    """Raises :class:`SettingsError` as :func:`engine.lookup_texts.read_all` does, :class:`ModelError` for ids that the
     target doesn't have."""
-    content = lookup_texts.read(text)
+    d = settings.drafter
+    contents = lookup_texts.read_all(d.texts)
+    return PromptLookup(d.min_n, d.max_n, d.match,
+                        [(Path(path).name, _tokens(path, content, target)) for path, content in contents.items()])
+
+
+def _tokens(path: str, content: str, target: Model) -> list[int]:
     with target.lock:
         ids = [int(i) for i in target.tokenizer.encode(content, add_special_tokens=False, verbose=False)]
     if not ids:
-        raise ModelError(f"{target.info.name}'s tokenizer finds no token in the lookup text {text.path}; leave it out.")
+        raise ModelError(f"{target.info.name}'s tokenizer finds no token in the lookup text {path}; leave it out.")
     target.check_ids(ids)
     return ids
 

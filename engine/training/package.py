@@ -86,7 +86,8 @@ def card(config: dict[str, Any]) -> str:
         f"- Target: {target['name']}, fingerprint `{target['fingerprint']}`; it guesses nonsense for any other",
         f"- Data: {t['answers']:,} answers of the target to prompts (assets/prompts, and questions that it "
         f"asked itself), {t['answer_tokens']:,} tokens, at temperatures "
-        f"{', '.join(str(x) for x in t['temperatures'])}; held-out prompts share no template and no subject with them",
+        f"{', '.join(str(x) for x in t['temperatures'])}; held-out prompts share no template and no fill with those of "
+        "assets/prompts",
         f"- Draft vocabulary: {config['shape']['draft_vocabulary']:,} tokens, {t['coverage']:.1%} of the answers'",
         f"- Steps: {_steps(t)}",
         f"- Licence: {config['licence']}", "",

@@ -303,6 +303,10 @@ def test_texts_have_a_size_in_all(tmp_path: Path) -> None:
     assert [text.path for text in texts] == paths[:2]
     with pytest.raises(SettingsError, match=r"c\.txt there would be 4\.0 MB .* 4 MB at most: .*leave another one out"):
         lookup_texts.all_named(paths)
+    elsewhere = [*texts, lookup_texts.named(paths[2])]  # a recording's settings, say
+    assert list(lookup_texts.read_all(texts)) == paths[:2]
+    with pytest.raises(SettingsError, match=r"c\.txt there would be 4\.0 MB"):
+        lookup_texts.read_all(elsewhere)
     Path(paths[1]).unlink()
     assert lookup_texts.named(paths[2], texts).path == paths[2]
 

@@ -97,6 +97,18 @@ def test_sampled_trees(method: str, shape: dict[str, object]) -> None:
         assert all(d.draw is not None for d in lane.drafted)
 
 
+@pytest.mark.parametrize("there", [True, False], ids=["to a tree", "to a chain"])
+def test_a_branch_says_what_holds_of_its_own_forwards(there: bool) -> None:
+    """The verdict on a chain's rows is none on a tree's, nor the other way round; a tree's forward is wider."""
+    tree = {"tree": "top", "tree_top": 3, "tree_nodes": 14}
+    first, second = drafting("eagle", tokens=20), drafting("eagle", tokens=20, **tree)
+    first, second = (first, second) if there else (second, first)
+    one = run(target(), PROMPT, first)
+    again = branched(target(), one, OtherSettings(round=0, settings=second)).started.exactness
+    assert ("ancestors" in one.started.exactness.sentence, "ancestors" in again.sentence) == (not there, there)
+    assert again.width_checked >= (15 if there else 5)
+
+
 def test_eagle_sees_what_the_target_computed() -> None:
     """q of a first draft, a round after many drafts were cut back, is that of a fresh drafter on the same tokens."""
     model = target()
@@ -241,6 +253,28 @@ def test_branches_repeat_the_original(method: str, sampling: Sampling) -> None:
     one = run(target(), PROMPT, drafting(method, sampling=sampling, tokens=40))
     for number in rounds_of(one):
         same(branched(target(), one, NoChange(round=number)).records, one.records)
+
+
+@pytest.mark.parametrize("sampling", [GREEDY, WARM], ids=["greedy", "warm"])
+@pytest.mark.parametrize("shape", TREES, ids=["top", "sampled", "gathered"])
+@pytest.mark.parametrize("method", ["eagle", "medusa"])
+def test_branches_of_trees_repeat_the_original(method: str, shape: dict[str, object], sampling: Sampling) -> None:
+    """By the run's own tree forwards; a tree's drafts, draws and bits come again."""
+    one = run(target(), PROMPT, drafting(method, sampling=sampling, gamma=3, tokens=24, **shape))
+    assert one.finished.reason == "length", one.finished.message
+    for number in rounds_of(one):
+        same(branched(target(), one, NoChange(round=number)).records, one.records)
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["to a tree", "to a chain"])
+def test_a_branch_changes_between_chain_and_tree_midway(there: bool) -> None:
+    chain, tree = drafting("eagle", tokens=24), drafting("eagle", tokens=24, **TREES[2])
+    first, second = (chain, tree) if there else (tree, chain)
+    one = run(target(), PROMPT, first)
+    again = branched(target(), one, OtherSettings(round=3, settings=second))
+    assert again.finished.reason == "length", again.finished.message
+    assert again.tokens == one.tokens
+    assert {d.parent is not None for d in again.drafted if d.round >= 3} == {there}
 
 
 @pytest.mark.parametrize("method", METHODS)

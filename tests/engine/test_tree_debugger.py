@@ -186,7 +186,7 @@ def test_where_lanes_part_the_row_is_that_of_the_path() -> None:
 def test_what_cannot_be_had_again_is_refused() -> None:
     subject, records = subjects.tiny("llama"), lane("sampled", WARM)
     for change in (NoChange(round=1), Forced(round=1, index=0, accept=True)):
-        with pytest.raises(ReplayError, match="drafts trees"):
+        with pytest.raises(ReplayError, match="its method doesn't do here"):
             branch(subject.target, records, change, run="b", lane="1", models=subject.models)
     with pytest.raises(ReplayError, match="drafted a tree"):
         round_rows(subject.target, records, 1, subject.models)
