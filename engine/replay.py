@@ -29,7 +29,7 @@ from engine.past import Past, committed_of, verified_of
 from engine.rounds import Judge
 from engine.runner import Runner
 from engine.settings import RunSettings
-from engine.transcript import Transcript
+from engine.transcript import Transcript, limit
 from engine.tree_rounds import TreeJudge
 
 if TYPE_CHECKING:
@@ -105,8 +105,8 @@ def _asked_for_a_tree(past: Past, one: RoundSoFar) -> bool:
     """Then the drafter has looked at the text, even where it drafted nothing. Before the last token that a run may have
     it isn't asked."""
     started = past.started
-    limit = min(len(past.prompt) + started.settings.max_new_tokens, started.target.context)
-    return bool(started.settings.drafter.tree) and limit - one.start > 1
+    end = limit(len(past.prompt), started.settings, started.target.context)
+    return bool(started.settings.drafter.tree) and one.start + 1 < end
 
 
 def _weights(target: Model, drafter: Drafter, settings: RunSettings, models: Mapping[str, Model]) -> Any:

@@ -13,6 +13,11 @@ from engine.settings import RunSettings
 from engine.text import Detokenizer, StopStrings
 
 
+def limit(prompt_length: int, settings: RunSettings, context: int) -> int:
+    """Tokens that prompt and output may have in all."""
+    return min(prompt_length + settings.max_new_tokens, context)
+
+
 class Transcript:
     """Prompt and output. ``ended`` is the reason once the run is over."""
 
@@ -23,7 +28,7 @@ class Transcript:
         self.text = ""
         self.ended: StopReason | None = None
         self._eos = frozenset() if settings.ignore_eos else frozenset(eos)
-        self._limit = min(self.prompt_length + settings.max_new_tokens, context)
+        self._limit = limit(self.prompt_length, settings, context)
         self._limit_reason: StopReason = "length" if context >= self.prompt_length + settings.max_new_tokens \
             else "context"
         self._detokenizer = detokenizer

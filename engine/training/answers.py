@@ -15,7 +15,7 @@ import torch
 
 from engine.models import Model
 from engine.training.batch import Batch
-from engine.training.lines import mend
+from engine.training.lines import append, whole
 
 ROWS = 128
 """Sequences at once: by measurement on two cores, more gain little."""
@@ -99,18 +99,13 @@ def sample(logits: torch.Tensor, temperatures: torch.Tensor, generator: torch.Ge
 
 
 def write(path: Path, found: Iterator[Answer]) -> Iterator[Answer]:
-    """Append answers to a file of JSON lines as they pass, so that a killed run loses nothing."""
-    mend(path)
-    with path.open("a", encoding="utf-8") as file:
-        for answer in found:
-            file.write(spelled(answer) + "\n")
-            file.flush()
-            yield answer
+    """Append answers to a file of JSON lines as they pass."""
+    return append(path, found, spelled)
 
 
 def read(path: Path) -> list[Answer]:
-    """All whole lines of such a file; a last line cut off by a crash is left out."""
-    return [parse(line) for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+    """All whole lines of such a file."""
+    return [parse(line) for line in whole(path)]
 
 
 def spelled(answer: Answer) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from engine.models import Model
 from engine.training.answers import Task, answers
-from engine.training.lines import mend
+from engine.training.lines import append, whole
 
 KIND = "asked"
 LONGEST = 96
@@ -42,8 +42,8 @@ def frame(target: Model) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     return ids(before), ids(behind)
 
 
-def asked(target: Model, count: int, *, seed: int = 0, known: set[tuple[int, ...]] | None = None,
-          stop: Callable[[], bool] = lambda: False) -> Iterator[tuple[int, ...]]:
+def asked(target: Model, count: int, *, seed: int = 0, known: set[tuple[int, ...]] | None = None
+          ) -> Iterator[tuple[int, ...]]:
     """Up to ``count`` prompts as ids, chat template included, none twice and none of ``known``; sampled at temperature
     1. Fewer where the target asks nothing new."""
     around = frame(target)
@@ -54,7 +54,7 @@ def asked(target: Model, count: int, *, seed: int = 0, known: set[tuple[int, ...
     seen, found = set(known or ()), 0
     for tried in range(0, TRIES * count, AT_ONCE):
         opening = [Task(KIND, before, 1.0)] * AT_ONCE
-        for one in answers(target, opening, max_new_tokens=LONGEST, seed=seed + tried, stop=stop):
+        for one in answers(target, opening, max_new_tokens=LONGEST, seed=seed + tried):
             *words, last = one.tokens
             prompt = (*before, *words, *behind)
             if last in target.eos and len(words) >= SHORTEST and not special & set(words) and prompt not in seen:
@@ -63,19 +63,14 @@ def asked(target: Model, count: int, *, seed: int = 0, known: set[tuple[int, ...
                 yield prompt
                 if found == count:
                     return
-        if stop():
-            return
 
 
 def keep(path: Path, target: Model, count: int, seed: int, progress: Callable[[int, int], None]
          ) -> list[tuple[int, ...]]:
     """``count`` such prompts out of a file of JSON lines, which gets those that it lacks."""
-    mend(path)
-    kept = [tuple(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
-    with path.open("a", encoding="utf-8") as file:
-        for prompt in asked(target, count - len(kept), seed=seed + len(kept), known=set(kept)):
-            kept.append(prompt)
-            file.write(json.dumps(prompt, separators=(",", ":")) + "\n")
-            file.flush()
-            progress(len(kept), count)
+    kept = [tuple(json.loads(line)) for line in whole(path)]
+    fresh = asked(target, count - len(kept), seed=seed + len(kept), known=set(kept))
+    for prompt in append(path, fresh, lambda prompt: json.dumps(prompt, separators=(",", ":"))):
+        kept.append(prompt)
+        progress(len(kept), count)
     return kept[:count]

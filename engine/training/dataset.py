@@ -18,7 +18,7 @@ import torch
 from engine.features import NORMED
 from engine.models import Model
 from engine.training.answers import Answer
-from engine.training.lines import mend
+from engine.training.lines import mend, whole
 
 BATCH_TOKENS = 4096
 """Tokens a forward, pads included."""
@@ -121,8 +121,6 @@ def _features(target: Model, answers: Sequence[Answer], depths: Sequence[int]) -
 
 
 def _read(index: Path) -> Iterator[Sample]:
-    if index.exists():
-        for line in index.read_text(encoding="utf-8").splitlines(keepends=True):
-            if line.endswith("\n"):
-                s = json.loads(line)
-                yield Sample(s["kind"], s["temperature"], s["begin"], tuple(s["tokens"]), s["at"])
+    for line in whole(index):
+        s = json.loads(line)
+        yield Sample(s["kind"], s["temperature"], s["begin"], tuple(s["tokens"]), s["at"])

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 def mend(path: Path) -> None:
@@ -13,3 +17,20 @@ def mend(path: Path) -> None:
         if whole < len(content):
             with path.open("r+b") as file:
                 file.truncate(whole)
+
+
+def whole(path: Path) -> list[str]:
+    """All lines but one cut off by a crash; none where there is no file."""
+    if not path.exists():
+        return []
+    return [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+
+
+def append(path: Path, found: Iterable[T], spelled: Callable[[T], str]) -> Iterator[T]:
+    """Write one line each as they pass, so that a killed run loses nothing."""
+    mend(path)
+    with path.open("a", encoding="utf-8") as file:
+        for one in found:
+            file.write(spelled(one) + "\n")
+            file.flush()
+            yield one

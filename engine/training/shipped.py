@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import zstandard
@@ -20,13 +20,21 @@ PATH = SHIPPED / "answers.jsonl.zst"
 
 def shipped(target: Model) -> list[Answer]:
     """Those of this very target; none for any other."""
+    return [parse(line) for line in _lines(target)]
+
+
+def ships(target: Model) -> bool:
+    """Are there any? Reads no more than it must."""
+    return any(True for _ in _lines(target))
+
+
+def _lines(target: Model) -> Iterator[str]:
     if not PATH.exists():
-        return []
+        return
     with PATH.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as plain:
         lines = io.TextIOWrapper(plain, encoding="utf-8")
-        if json.loads(lines.readline())["fingerprint"] != target.info.fingerprint:
-            return []
-        return [parse(line) for line in lines]
+        if json.loads(lines.readline())["fingerprint"] == target.info.fingerprint:
+            yield from lines
 
 
 def write(path: Path, target: Model, answers: Sequence[Answer]) -> None:

@@ -35,12 +35,12 @@ from engine.training.measured import Measured
 from engine.training.prompts import prompts
 from engine.training.recipe import Recipe, recipe
 from engine.training.report import Held, held_out, together
-from engine.training.shipped import shipped
+from engine.training.shipped import shipped, ships
 from engine.training.teacher import Teacher, coverage, draft_vocabulary
 
 TEMPERATURES = (0.0, 1.0, 0.0, 0.7, 0.0)
-"""Of the prompts' answers, in turn: greedy ones matter most. A prompt has one answer: by measurement, another prompt
-teaches more than another answer to the same."""
+"""Of the prompts' answers, in turn: greedy ones matter most. A prompt has one answer: what drafters lacked was
+variety of prompts, which a second answer doesn't add."""
 PROMPTS = 300
 """Of each kind, unless answers ship for the target."""
 ASKED = 2000
@@ -181,7 +181,7 @@ def make_data(target: Model, options: Options, depths: Sequence[int], report: Re
 def tasks(target: Model, options: Options, report: Reporter) -> list[Task]:
     """One answer a prompt, the templates' kinds in turn, then what the target asks itself. Prompts that leave it no
     room are left out."""
-    ready = bool(shipped(target))
+    ready = ships(target)
     per_kind, own = (wish if wish is not None else 0 if ready else usual
                      for wish, usual in ((options.prompts, PROMPTS), (options.asked, ASKED)))
     room = min(LONGEST_PROMPT, target.info.context - options.max_new_tokens)
