@@ -91,6 +91,15 @@ class Checkpoint:
             raise self.damaged(f"its {CONFIG} says {values!r} for {name}")
         return tuple(values)
 
+    def flag(self, name: str) -> bool:
+        """Whether config.json says so; what is older than the flag says nothing, which is no. Raises as :meth:`whole`
+        does."""
+        shape = self.config.get("shape")
+        value = shape.get(name, False) if isinstance(shape, dict) else False
+        if not isinstance(value, bool):
+            raise self.damaged(f"its {CONFIG} says {value!r} for {name}")
+        return value
+
     def ids(self, vocabulary: int) -> torch.Tensor:
         """(draft vocabulary,) int64: the target's id of each draft id, ascending. Raises :class:`ModelError` unless
         they are different ones of ``vocabulary``: q would be over other tokens than those drawn."""

@@ -1,13 +1,13 @@
 """Medusa: extra heads on the target's last feature guess several tokens at once (Cai et al. 2024).
 
-The newest committed token has no feature yet, so all heads guess from the one before it: head 1 what follows the newest
-token, and so on. Each head's distribution is that position's own, whatever was drafted before: q of a draft is the very
-row it was drawn from, and the judgement stays exact.
+The newest committed token has no feature yet, so all heads guess from the feature before it and that token's embedding:
+head 1 what follows the newest token, and so on. Each head's distribution is that position's own, whatever was drafted
+before: q of a draft is the very row it was drawn from, and the judgement stays exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from engine.drafters.shelf import Shelf
 from engine.drafters.tree import Node, propose_tree
 from engine.features import NORMED, Features
 from engine.models import Model
-from engine.runner import Runner, text_config
+from engine.runner import Runner, as_ids, text_config
 from engine.sampling import Seen, Warper
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class Medusa:
     heads: MedusaHeads
     output: torch.Tensor
     """(draft vocabulary, H): rows of the target's output head."""
+    embed: Callable[[torch.Tensor], torch.Tensor]
+    """Ids (W,) → (W, H), the target's own."""
     about: str
 
 
@@ -47,14 +49,14 @@ def read(found: checkpoint.Checkpoint, target: Model) -> Medusa:
     found.check("medusa", target)
     found.ids(target.info.vocabulary)  # raises where they are no map
     shape = MedusaShape(text_config(target.hf).hidden_size, found.whole("heads"), found.whole("blocks"),
-                        found.whole("draft_vocabulary"))
+                        found.whole("draft_vocabulary"), newest=found.flag("newest"))
     heads = MedusaHeads(shape)
     weights = {n: t for n, t in found.tensors.items() if n != "t2d"}
     checkpoint.fill(heads, weights, found.source or "The shipped drafter")
     shared = target.hf.get_output_embeddings().weight.detach()
     heads = heads.to(shared.device, shared.dtype).eval().requires_grad_(False)
-    return Medusa(heads, shared[heads.ids], f"{shape.heads} heads on the target's last feature guess "
-                  f"{shape.heads} tokens at once")
+    return Medusa(heads, shared[heads.ids], target.hf.get_input_embeddings(),
+                  f"{shape.heads} heads on the target's last feature guess {shape.heads} tokens at once")
 
 
 shelf = Shelf("medusa", read)
@@ -83,7 +85,8 @@ class MedusaDrafter:
         if count < 1 or len(tokens) < 2:  # behind a single token there is no feature yet
             return
         feature = self.features.rows(len(tokens) - 2, len(tokens) - 1)
-        logits = torch.nn.functional.linear(self.medusa.heads(feature)[:count, 0], self.medusa.output)
+        newest = self.medusa.embed(as_ids(tokens[-1:], self.device))
+        logits = torch.nn.functional.linear(self.medusa.heads(feature, newest)[:count, 0], self.medusa.output)
         if self.seen:
             self.seen.add(list(tokens[self._noted :]))
             self._noted = len(tokens)

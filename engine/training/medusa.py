@@ -16,16 +16,17 @@ FADE = 0.8
 
 def medusa_loss(heads: MedusaHeads, batch: TrainingBatch, teacher: Teacher, *,
                 measured: Measured | None = None) -> torch.Tensor:
-    """0-d, nats, the mean over heads with their weights. Head i guesses x_t+2+i from f_t, i from 0; the distribution
-    that it learns is the target's behind x_t+1+i. Only tokens of the answer count."""
+    """0-d, nats, the mean over heads with their weights. Head i guesses x_t+2+i from f_t and x_t+1, i from 0; what it
+    learns is the target's distribution behind x_t+1+i. Only tokens of the answer count."""
     normed = batch.features[..., -teacher.head.shape[1] :]
     count, place = heads.shape.heads, batch.places
+    begun = heads.begin(normed[:, :-1], teacher.embed(batch.tokens[:, 1:]))
     total = torch.zeros((), device=normed.device)
     for i, head in enumerate(heads.heads):
         ahead = i + 2
         counted = (place + ahead < batch.lengths[:, None]) & (place + 2 >= batch.begins[:, None])
         want = teacher.distribution(normed[:, i + 1 :][counted[:, : normed.shape[1] - i - 1]])
-        rows = head(normed[counted])
+        rows = head(begun[counted[:, :-1]])
         total = total + FADE**i * head_loss(rows, teacher.head, want)
         if measured:
             measured.add(i, len(rows), *agreement(rows, teacher.head, want))

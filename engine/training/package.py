@@ -72,8 +72,8 @@ WHAT = {
              "target's.",
     "eagle": "One decoder layer over the target's features and the next token's embedding, with its own outputs fed "
              "back while drafting and while training. The output head is the target's.",
-    "medusa": "Residual heads on the target's last feature, each guessing one position ahead. The output head is the "
-              "target's.",
+    "medusa": "Residual heads on the target's last feature and the newest token's embedding, each guessing one "
+              "position ahead. Embedding and output head are the target's.",
 }
 
 

@@ -63,11 +63,12 @@ def _eagle(target: Model, ids: torch.Tensor, depths: tuple[int, ...]) -> Recipe:
 
 
 def _medusa(target: Model, ids: torch.Tensor, depths: tuple[int, ...]) -> Recipe:
-    shape = MedusaShape(text_config(target.hf).hidden_size, heads=4, blocks=3, draft_vocabulary=len(ids))
+    shape = MedusaShape(text_config(target.hf).hidden_size, heads=4, blocks=3, draft_vocabulary=len(ids),
+                        newest=True)
     heads = MedusaHeads(shape)
     return Recipe("medusa", heads, lambda batch, teacher, measured=None, share=1.0: medusa_loss(
         heads, batch, teacher, measured=measured),
-        {"heads": shape.heads, "blocks": shape.blocks, "draft_vocabulary": len(ids)}, rate=1e-2)
+        {"heads": shape.heads, "blocks": shape.blocks, "draft_vocabulary": len(ids), "newest": shape.newest}, rate=1e-2)
 
 
 def _draft(target: Model, ids: torch.Tensor, depths: tuple[int, ...]) -> Recipe:

@@ -15,6 +15,7 @@ from safetensors.torch import load_file, save_file
 from engine.debugger.what_if import NoChange, OtherSettings
 from engine.drafters import checkpoint, eagle
 from engine.drafters.base import RoundDraws
+from engine.drafters.medusa_heads import MedusaHeads, MedusaShape
 from engine.errors import MismatchError, ModelError
 from engine.models import Model
 from engine.records import Committed
@@ -150,6 +151,18 @@ def test_medusas_heads_know_nothing_of_each_other() -> None:
     assert len({tuple(int(d.token) for d in drafts) for drafts in found}) > 1
     for drafts in found[1:]:
         assert all(torch.equal(a.q, b.q) for a, b in zip(found[0], drafts, strict=True))
+
+
+@pytest.mark.parametrize("newest", [True, False])
+def test_medusas_heads_see_the_newest_token_if_trained_so(newest: bool) -> None:
+    """Its embedding stands beside the feature before it; older checkpoints were trained without."""
+    torch.manual_seed(0)
+    heads = MedusaHeads(MedusaShape(8, heads=2, blocks=1, draft_vocabulary=4, newest=newest))
+    for p in heads.parameters():
+        torch.nn.init.normal_(p)
+    feature = torch.randn(1, 8)
+    one, other = (heads(feature, torch.randn(1, 8)) for _ in range(2))
+    assert torch.equal(one, other) is not newest
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -8,15 +8,17 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
 from app import commandline
-from engine.drafters import eagle
+from engine.drafters import eagle, medusa
 from engine.drafters.base import RoundDraws
 from engine.drafters.eagle_checkpoint import Eagle
+from engine.drafters.medusa_heads import MedusaHeads
 from engine.errors import Cancelled, MismatchError, ModelError
 from engine.features import NORMED
 from engine.models import Model
@@ -24,6 +26,7 @@ from engine.models.progress import Reporter
 from engine.runner import Runner
 from engine.settings import DrafterSettings, RunSettings, Sampling
 from engine.training import answers as making
+from engine.training import medusa as training_medusa
 from engine.training.answers import Answer, Task, answers, read, write
 from engine.training.asked import LONGEST, MARK, SHORTEST, asked, frame, keep
 from engine.training.batches import TrainingBatch, batches, collate
@@ -32,7 +35,7 @@ from engine.training.eagle import ChainAttention
 from engine.training.fit import Fit, Plan
 from engine.training.measured import Measured
 from engine.training.recipe import METHODS, recipe
-from engine.training.teacher import Teacher, coverage, draft_vocabulary, head_loss
+from engine.training.teacher import SPREAD, Teacher, coverage, draft_vocabulary, head_loss
 from engine.training.train import Options, is_kept_back, train, workplace
 from tests.engine import tiny
 from tests.engine.support import VOCABULARY, lanes, target, wrap
@@ -133,13 +136,16 @@ def test_the_draft_vocabulary_holds_what_answers_use() -> None:
     assert draft_vocabulary(samples, 6, VOCABULARY).tolist() == [0, 1, 2, 9, 20, 31]
 
 
-def test_the_heads_loss_is_cross_entropy_with_its_gradient() -> None:
+def test_the_heads_loss_and_its_gradient() -> None:
+    """Half cross entropy, half the probability that a draft is accepted, as autograd finds them over whole logits."""
     torch.manual_seed(0)
     hidden = torch.randn(700, 16, requires_grad=True)
     head, p = torch.randn(40, 16), torch.randn(700, 40).softmax(-1)
     loss = head_loss(hidden, head, p)
     (gradient,) = torch.autograd.grad(3 * loss, hidden)
-    plain = -(p * (hidden @ head.T).log_softmax(-1)).sum(-1).mean()
+    log_q = torch.log_softmax(hidden @ head.T, -1)
+    overlap = torch.minimum(p, log_q.exp()).sum(-1)
+    plain = (-SPREAD * (p * log_q).sum(-1) - (1 - SPREAD) * overlap.log()).mean()
     (expected,) = torch.autograd.grad(3 * plain, hidden)
     assert torch.allclose(loss, plain, atol=1e-5)
     assert torch.allclose(gradient, expected, atol=1e-6)
@@ -203,6 +209,44 @@ def test_a_trained_depth_is_a_drafting_step() -> None:
         for depth, draft in enumerate(drafter.propose(text[:start], 4, draws)):
             assert draft.q is not None
             assert torch.allclose(draft.q[IDS], trained[depth][start - 2 + depth], atol=1e-5), (start, depth)
+
+
+def test_a_trained_head_is_a_drafting_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the loss computes for head i behind a text is what the drafter computes for its draft i there."""
+    model = target()
+    made = recipe("medusa", model, IDS, DEPTHS)
+    heads, teacher = cast(MedusaHeads, made.module), Teacher(model.hf, IDS)
+    torch.manual_seed(1)
+    for p in heads.parameters():
+        torch.nn.init.normal_(p, 0.0, 0.3)
+    chance = random.Random(2)
+    text = tuple(chance.randrange(VOCABULARY) for _ in range(24))
+    runner = Runner(model.hf)
+    features = runner.tap(DEPTHS)
+    p = runner.forward(list(text))[:, IDS].softmax(-1)
+    seen: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def caught(rows: torch.Tensor, head: torch.Tensor, want: torch.Tensor) -> torch.Tensor:
+        seen.append((torch.nn.functional.linear(rows, head).softmax(-1), want))
+        return head_loss(rows, head, want)
+
+    monkeypatch.setattr(training_medusa, "head_loss", caught)
+    asked = RunSettings(drafter=DrafterSettings(kind="medusa", model="here"), sampling=Sampling(temperature=1.0))
+    for start in (5, 11, 18):
+        seen.clear()
+        with torch.no_grad():
+            made.loss(TrainingBatch(torch.tensor(text)[None], features.rows(0, len(text))[None], torch.tensor([start]),
+                                    torch.tensor([len(text)])), teacher)
+        fresh = Runner(model.hf)
+        drafter = medusa.MedusaDrafter(medusa.Medusa(heads, teacher.head, model.hf.get_input_embeddings(), ""), fresh,
+                                       asked)
+        fresh.prefill(text[: start - 1])
+        for i, draft in enumerate(drafter.propose(text[:start], 4, RoundDraws(0, start))):
+            q, want = seen[i]
+            assert draft.q is not None
+            assert torch.allclose(draft.q[IDS], q[0], atol=1e-5), (start, i)
+            assert torch.allclose(want[0], p[start - 1 + i], atol=1e-5), (start, i)
+        assert len(seen) == 4
 
 
 @pytest.mark.parametrize("method", METHODS)
