@@ -127,7 +127,12 @@ class Theme:
         return style_sheet(self)
 
     def apply(self, application: QApplication) -> None:
-        """Dress the application. Call :func:`load_fonts` first, once."""
+        """Dress the application, unless it wears this already: a style and a sheet that are set anew polish every
+        widget once more, which would be most of a window's start. Call :func:`load_fonts` first, once."""
+        worn = f"{self.name} {self.scale}"
+        if application.property("theme") == worn:
+            return
+        application.setProperty("theme", worn)
         application.setStyle("Fusion")
         application.setPalette(self.palette())
         application.setFont(self.font("body"))

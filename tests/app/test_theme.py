@@ -8,8 +8,10 @@ import re
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QEvent
 from PySide6.QtGui import QColor, QFontInfo, QFontMetricsF, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
 
 from app.theme import ASSETS, Theme, load_fonts
 
@@ -149,6 +151,30 @@ def test_palette_and_style_sheet(theme: Theme, qapp: QApplication) -> None:
     assert not re.search(r"\{\d+\}", sheet)
     theme.apply(qapp)
     assert qapp.palette().color(QPalette.ColorRole.Window) == theme.colour("window")
+
+
+@pytest.mark.usefixtures("_fonts")
+def test_what_is_worn_is_not_put_on_again(qapp: QApplication, qtbot: QtBot) -> None:
+    changes: list[QEvent.Type] = []
+
+    class Watched(QWidget):
+        def changeEvent(self, event: QEvent) -> None:
+            changes.append(event.type())
+
+    widget = Watched()
+    qtbot.addWidget(widget)
+    widget.show()
+    Theme.load("dark", 1.25).apply(qapp)  # whatever was worn before
+    for scale in (1.0, 1.5, 1.0):
+        for name in ("light", "dark"):
+            changes.clear()
+            Theme.load(name, scale).apply(qapp)
+            assert QEvent.Type.StyleChange in changes, (name, scale)
+            assert qapp.palette().color(QPalette.ColorRole.Window) == Theme.load(name).colour("window")
+            assert qapp.font().pixelSize() == Theme.load(name, scale).font("body").pixelSize()
+            changes.clear()
+            Theme.load(name, scale).apply(qapp)
+            assert changes == []
 
 
 def test_an_unknown_theme_is_refused() -> None:
