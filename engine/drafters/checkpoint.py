@@ -33,18 +33,22 @@ DIGITS = 12
 _TOLD = frozenset({"training", "held_out"})
 """What config.json says for people: no part of what drafts."""
 
-Examine = Callable[[dict[str, Any]], None]
-"""May refuse a drafter by its config.json, by raising."""
-
 
 @dataclass(frozen=True)
 class Checkpoint:
     """One trained drafter, read."""
 
     source: str
-    """What the person named, or "" for the one that ships."""
+    """What the person named, or "": the one for the target."""
+    folder: Path
     config: dict[str, Any]
     tensors: dict[str, torch.Tensor]
+    """None yet while config.json is examined."""
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return named(self.source, self.folder)
 
     @property
     def foreign(self) -> bool:
@@ -53,7 +57,7 @@ class Checkpoint:
 
     def check(self, method: str, target: Model) -> None:
         """Raises :class:`MismatchError` unless it is one of ours, of this method and made for this target."""
-        name = self.source or f"The {method} drafter that ships with SpecScope"
+        name = self.name
         if self.foreign:
             raise ModelError(f"{name} is no drafter that SpecScope can read: its {CONFIG} is in another layout.")
         if self.config["specscope_format"] != FORMAT:
@@ -72,8 +76,7 @@ class Checkpoint:
                 f"the target's is {target.info.fingerprint}")
 
     def damaged(self, why: str) -> ModelError:
-        return ModelError(f"{self.source or 'The drafter that ships with SpecScope'} is damaged: {why}; train or fetch "
-                          "it again.")
+        return ModelError(f"{self.name} is damaged: {why}; train or fetch it again.")
 
     def whole(self, name: str) -> int:
         """A size from config.json. Raises :class:`ModelError` where it is missing or nonsense."""
@@ -120,21 +123,34 @@ class Checkpoint:
         return tokens if isinstance(tokens, int) else 0
 
 
-def load(method: str, target: Model, source: str, examine: Examine = lambda config: None) -> Checkpoint:
+Examine = Callable[[Checkpoint], None]
+"""May refuse a drafter by its config.json, by raising; there are no tensors yet."""
+
+
+def named(source: str, folder: Path) -> str:
+    """A drafter in a message, at the beginning of a sentence."""
+    if source:
+        return source
+    if folder.parent == SHIPPED:
+        return f"The {folder.name} drafter that ships with SpecScope"
+    return f"The {folder.name} drafter in {folder}"
+
+
+def load(method: str, target: Model, source: str, examine: Examine = lambda found: None) -> Checkpoint:
     """The checkpoint in a folder or hub id ``source``; "": the one for the target. Raises :class:`ModelError` when it
     can't be found or read; whether it fits the target is another question."""
-    return read(method, find(method, target, source, examine), source)
+    return read(find(method, target, source, examine), source)
 
 
-def read(method: str, folder: Path, source: str) -> Checkpoint:
+def read(folder: Path, source: str) -> Checkpoint:
     """Raises as :func:`load` does."""
-    named = source or _unnamed(method)
-    config, files = _config(folder, named), _weights(folder, named)
+    name = named(source, folder)
+    config, files = _config(folder, name), _weights(folder, name)
     try:
         tensors = {name: tensor for file in files for name, tensor in load_file(file).items()}
     except (OSError, SafetensorError) as error:
-        raise ModelError(f"{named} can't be read: its weights are damaged.", details=str(error)) from error
-    return Checkpoint(source, config, tensors)
+        raise ModelError(f"{name} can't be read: its weights are damaged.", details=str(error)) from error
+    return Checkpoint(source, folder, config, tensors)
 
 
 def digest(folder: Path) -> str:
@@ -167,13 +183,13 @@ def trained(method: str, fingerprint: str) -> Path:
 def there_is(method: str, target: Model) -> bool:
     """Does a drafter of this method ship for the target, or was one trained here? Reads a config.json at most."""
     try:
-        find(method, target, "", lambda config: Checkpoint("", config, {}).check(method, target))
+        find(method, target, "", lambda found: found.check(method, target))
     except ModelError:
         return False
     return True
 
 
-def find(method: str, target: Model, source: str, examine: Examine = lambda config: None, *, weights: str = "",
+def find(method: str, target: Model, source: str, examine: Examine = lambda found: None, *, weights: str = "",
          report: Reporter | None = None) -> Path:
     """The folder that ``source`` means, examined; a hub id's is downloaded where it isn't here. "": what was trained
     here for the target, or else what ships; the one of them whose digest is ``weights``, if one is. Raises
@@ -192,7 +208,7 @@ def find(method: str, target: Model, source: str, examine: Examine = lambda conf
             raise ModelError(f"No {method} drafter ships with SpecScope for {target.info.name}; train one: python "
                              f"main.py train {method} --target {target.info.source or target.info.name}")
         folder = next((one for one in there if weights and _has(one, weights)), there[0])
-    examine(_config(folder, source or _unnamed(method)))
+    examine(_announced(folder, source))
     return folder
 
 
@@ -210,7 +226,7 @@ def _from_hub(source: str, examine: Examine, report: Reporter) -> Path:
     """``examine`` is asked before the weights come."""
     if source not in _fetched or not (_fetched[source] / CONFIG).exists():
         _fetched[source] = hub.download(source, revision=None, code=False, report=report,
-                                        examine=lambda folder: examine(_config(folder, source)))
+                                        examine=lambda folder: examine(_announced(folder, source)))
     return _fetched[source]
 
 
@@ -221,25 +237,25 @@ def _has(folder: Path, weights: str) -> bool:
         return False
 
 
-def _unnamed(method: str) -> str:
-    return f"the {method} drafter that ships with SpecScope"
+def _announced(folder: Path, source: str) -> Checkpoint:
+    return Checkpoint(source, folder, _config(folder, named(source, folder)), {})
 
 
-def _config(folder: Path, named: str) -> dict[str, Any]:
+def _config(folder: Path, name: str) -> dict[str, Any]:
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         if not isinstance(config, dict):
             raise ValueError("not an object")
     except (OSError, ValueError) as error:
-        raise ModelError(f"{named} can't be read: its {CONFIG} is missing or broken.", details=str(error)) from error
+        raise ModelError(f"{name} can't be read: its {CONFIG} is missing or broken.", details=str(error)) from error
     return config
 
 
-def _weights(folder: Path, named: str) -> list[Path]:
+def _weights(folder: Path, name: str) -> list[Path]:
     files = [folder / WEIGHTS] if (folder / WEIGHTS).exists() else sorted(folder.glob("*.safetensors"))
     if not files:
         found = ", ".join(sorted(path.name for path in folder.iterdir())[:6]) or "nothing"
-        raise ModelError(f"{named} has no .safetensors file (there is {found}); SpecScope reads no other format, since "
+        raise ModelError(f"{name} has no .safetensors file (there is {found}); SpecScope reads no other format, since "
                          "pickled weights can run code.")
     return files
 

@@ -49,7 +49,7 @@ def read(found: checkpoint.Checkpoint, target: Model) -> Distilled:
     weights = {n: t for n, t in found.tensors.items() if n not in ("d2t", "t2d")}
     model = grown(target.hf, layers, ids)
     own = trained_part(model)
-    checkpoint.fill(own, weights, found.source or "The shipped drafter")
+    checkpoint.fill(own, weights, found.name)
     return Distilled(model, ids.to(model.device), f"{len(layers)} layers of the target's kind, trained on "
                      f"{found.trained_tokens:,} of its tokens")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
@@ -32,26 +31,26 @@ _LAYOUTS = (speculators_checkpoint, public_eagle_checkpoint)
 """Other packages'."""
 
 
-def examine(config: dict[str, Any], target: Model, source: str) -> None:
+def examine(found: Checkpoint, target: Model) -> None:
     """Raises :class:`ModelError` or :class:`MismatchError` for a checkpoint that can't be used, as far as its
     config.json tells."""
     for layout in _LAYOUTS:
-        if layout.is_one(config):
-            layout.examine(config, target, source)
+        if layout.is_one(found.config):
+            layout.examine(found.config, target, found.name)
             return
-    if "specscope_format" not in config:
-        kind = config.get("architectures") or config.get("model_type") or "nothing that has a name"
-        raise ModelError(f"{source} is no EAGLE head that SpecScope can read (it holds {kind}); it reads its own, "
+    if found.foreign:
+        kind = found.config.get("architectures") or found.config.get("model_type") or "nothing that has a name"
+        raise ModelError(f"{found.name} is no EAGLE head that SpecScope can read (it holds {kind}); it reads its own, "
                          f"those of the package speculators, and {public_eagle_checkpoint.ARCHITECTURE}. A whole model "
-                         f"drafts as model:{source}.")
-    Checkpoint(source, config, {}).check("eagle", target)
+                         f"drafts as model:{found.source or found.folder}.")
+    found.check("eagle", target)
 
 
 def read(found: Checkpoint, target: Model) -> Eagle:
     """Raises :class:`ModelError` or :class:`MismatchError` when the checkpoint can't be read or doesn't fit."""
     for layout in _LAYOUTS:
         if layout.is_one(found.config):
-            said, head, embed = layout.read(found.config, found.tensors, target, found.source)
+            said, head, embed = layout.read(found.config, found.tensors, target, found.name)
             return Eagle(head, embed, said.depths, said.about)
     found.check("eagle", target)
     return own(found, target)
@@ -65,7 +64,7 @@ def own(found: Checkpoint, target: Model) -> Eagle:
     shared = target.hf.get_output_embeddings().weight.detach()
     weights = {n: t for n, t in found.tensors.items() if n != "t2d"}
     weights["lm_head.weight"] = shared[ids.to(shared.device)].cpu()
-    fill(head, weights, found.source or "The shipped drafter")
+    fill(head, weights, found.name)
     return Eagle(head.to(shared.device, shared.dtype).eval().requires_grad_(False), target.hf.get_input_embeddings(),
                  depths, f"one layer continues the target's features (trained on {found.trained_tokens:,} of its "
                  "tokens)")

@@ -52,7 +52,7 @@ def read(found: checkpoint.Checkpoint, target: Model) -> Medusa:
                         found.whole("draft_vocabulary"), newest=found.flag("newest"))
     heads = MedusaHeads(shape)
     weights = {n: t for n, t in found.tensors.items() if n != "t2d"}
-    checkpoint.fill(heads, weights, found.source or "The shipped drafter")
+    checkpoint.fill(heads, weights, found.name)
     shared = target.hf.get_output_embeddings().weight.detach()
     heads = heads.to(shared.device, shared.dtype).eval().requires_grad_(False)
     return Medusa(heads, shared[heads.ids], target.hf.get_input_embeddings(),

@@ -37,9 +37,9 @@ class Shelf(Generic[T]):
     """What was read is never changed, so runs share it; files that were written anew are read anew."""
 
     def __init__(self, method: str, read: Callable[[Checkpoint, Model], T],
-                 examine: Callable[[dict[str, Any], Model, str], None] | None = None) -> None:
-        """``read`` makes what the method's drafters share. ``examine`` (config.json, target, source) may refuse one
-        before its weights are downloaded; None: takes SpecScope's own only."""
+                 examine: Callable[[Checkpoint, Model], None] | None = None) -> None:
+        """``read`` makes what the method's drafters share. ``examine`` may refuse one by its config.json, before its
+        weights are downloaded; None: takes SpecScope's own only."""
         self.method = method
         self._make = read
         self._examine = examine
@@ -59,7 +59,7 @@ class Shelf(Generic[T]):
                 "decode the prompt anew with these.", details=f"looked for in {folder}")
         known = self._read.setdefault(target.hf, {})
         if drafter.model not in known or known[drafter.model][0] != found:
-            made = self._make(checkpoint.read(self.method, folder, drafter.model), target)
+            made = self._make(checkpoint.read(folder, drafter.model), target)
             known[drafter.model] = found, replace(made, about=f"{made.about}; weights {found}")
         return known[drafter.model][1]
 
@@ -78,10 +78,10 @@ class Shelf(Generic[T]):
 
     def _find(self, drafter: DrafterSettings, target: Model, *, weights: str = "", report: Reporter | None = None
               ) -> Path:
-        def examine(config: dict[str, Any]) -> None:
+        def examine(found: Checkpoint) -> None:
             if self._examine is not None:
-                self._examine(config, target, drafter.model)
+                self._examine(found, target)
             else:
-                Checkpoint(drafter.model, config, {}).check(self.method, target)
+                found.check(self.method, target)
 
         return checkpoint.find(self.method, target, drafter.model, examine, weights=weights, report=report)

@@ -47,4 +47,4 @@ def copy(variant: str, folder: Path, change: Callable[[Config, Tensors], object]
 def load(folder: Path | str, model: Model | None = None) -> Eagle:
     """As the drafter does it."""
     model, source = model or target(), str(folder)
-    return read(checkpoint.load("eagle", model, source, lambda config: examine(config, model, source)), model)
+    return read(checkpoint.load("eagle", model, source, lambda found: examine(found, model)), model)
