@@ -38,7 +38,8 @@ def _fonts(qapp: QApplication) -> None:
 
 
 @pytest.fixture
-def make_window(qtbot: object, _fonts: None, qapp: QApplication) -> Iterator[Callable[..., Window]]:
+def make_window(qtbot: object, _fonts: None, qapp: QApplication,
+                only_new_objects: None) -> Iterator[Callable[..., Window]]:
     """Windows on a fake workshop; when the test is over none of them, nor a thread, may be left."""
     threads = set(threading.enumerate())
     made: list[weakref.ref[Window]] = []

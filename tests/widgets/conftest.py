@@ -38,7 +38,7 @@ def light(theme: Theme) -> Theme:
 
 
 @pytest.fixture(autouse=True)
-def nothing_survives(qapp: QApplication) -> Iterator[None]:
+def nothing_survives(qapp: QApplication, only_new_objects: None) -> Iterator[None]:
     """After each test its widgets are closed (by qtbot); then none may be left, on screen or in memory."""
     yield
     qapp.clipboard().clear()
