@@ -64,7 +64,8 @@ def test_the_quiz_exactly() -> None:
     assert sum(mass for tokens, mass in found.items() if tokens[0] == 0) == pytest.approx(0.3, abs=1e-14)
 
 
-@pytest.mark.parametrize("case", list(tables.cases(quick=True)), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [case for case in tables.cases(quick=True) if not case.tree],
+                         ids=lambda case: case.name)  # trees: test_proof_trees.py
 def test_committed_sequences_have_the_target_s_probability(case: Case) -> None:
     check = enumeration.check(case)
     assert check.passed, check
