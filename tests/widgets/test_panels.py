@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from itertools import combinations, pairwise
+from types import SimpleNamespace
 
 import msgspec
 import numpy as np
@@ -85,16 +86,20 @@ def test_records_of_other_lanes_leave_a_lane_alone(qtbot: QtBot, theme: Theme, f
     assert synced == ["LaneCard", "TokenStream", "RoundRibbon"]
 
 
-def test_charts_take_a_breath_between_records(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+def test_charts_take_a_breath_between_records(qtbot: QtBot, theme: Theme, fill: Fill,
+                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("widgets.panel.time", SimpleNamespace(monotonic=lambda: now[0]))
     store = fill(PLAIN, LOOKUP, until=2.0)
     chart = RaceChart(store, theme)
     show(qtbot, chart)
     before = chart._lines["ngram"].getData()[0][-1]
     store.extend(fill(PLAIN, LOOKUP).records()[len(store.records()):])
     for _ in range(5):
+        now[0] += chart.PAUSE / 6
         chart.refresh()
     assert chart._lines["ngram"].getData()[0][-1] == before
-    qtbot.wait(120)
+    now[0] += chart.PAUSE / 3
     chart.refresh()
     assert chart._lines["ngram"].getData()[0][-1] == store.lane("ngram").clock
 
