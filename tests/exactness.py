@@ -21,7 +21,7 @@ from engine.divergence import first_divergence
 from engine.drafters.layer_skip import thinned
 from engine.models import Model
 from engine.settings import DrafterSettings, RunSettings
-from tests.engine.support import Run, lanes
+from tests.engine.support import Run, builtin, lanes
 from tests.prompts import PROMPTS, Prompt
 
 PRUNED = "pruned"
@@ -107,9 +107,9 @@ def against_generate(target: Model, pruned: Model, prompts: Iterable[Prompt], to
             yield Outcome(prompt, settings.kind, run, same, f"ids {'as' if same else 'differ from'} generate()")
 
 
-def check(dtype: str, prompts: Sequence[Prompt], tokens: int) -> Iterator[Outcome]:
-    """The check of one dtype on the CPU."""
-    target = models.load("builtin", dtype=dtype, device="cpu")
+def check(target: Model, prompts: Sequence[Prompt], tokens: int) -> Iterator[Outcome]:
+    """The check of the dtype that it was loaded in."""
+    dtype = target.info.dtype
     with tempfile.TemporaryDirectory() as folder:
         pruned = models.load(str(pruned_copy(target, Path(folder))), dtype=dtype, device="cpu")
         yield from (bit_for_bit if dtype == "bfloat16" else against_generate)(target, pruned, prompts, tokens)
@@ -124,7 +124,7 @@ def main() -> int:
     failures = 0
     for dtype in args.dtype:
         passed, total, committed, judged = 0, 0, 0, {}
-        for outcome in check(dtype, PROMPTS[: args.prompts], args.tokens):
+        for outcome in check(builtin(dtype), PROMPTS[: args.prompts], args.tokens):
             total += 1
             passed += outcome.same
             committed += len(outcome.run.tokens)

@@ -7,7 +7,6 @@ import pytest
 from app.lane_at import LaneAt
 from app.lane_state import LaneSpec, LaneState
 from app.store import Store
-from engine import models
 from engine.branch import branch
 from engine.debugger.cache_cells import cache_cells
 from engine.debugger.inspection import inspect
@@ -20,6 +19,7 @@ from engine.race import LanePlan, race
 from engine.records import Committed
 from engine.settings import DrafterSettings, RunSettings, Sampling
 from tests.engine.branching import same
+from tests.engine.support import builtin
 
 pytestmark = pytest.mark.model
 
@@ -29,7 +29,7 @@ LANES = {"plain": DrafterSettings(), "lookup": DrafterSettings(kind="ngram", gam
 
 @pytest.fixture(scope="module")
 def target() -> Model:
-    return models.load("builtin", dtype="bfloat16", device="cpu")
+    return builtin()
 
 
 @pytest.fixture(scope="module")

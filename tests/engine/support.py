@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.models import Model
+from engine.models import Model, load
 from engine.race import LanePlan, race
 from engine.records import Committed, Drafted, Judged, Record, RunFinished, RunStarted, TargetInfo, Verified
 from engine.settings import DrafterSettings, RunSettings, Sampling
@@ -24,6 +24,13 @@ def target(kind: str = "llama", *, layers: int = 3, seed: int = 0, vocabulary: i
            eos: frozenset[int] = frozenset()) -> Model:
     """A tiny model of this kind, by default without end tokens, so that runs have the length they are given."""
     return wrap(tiny.model(kind, vocabulary=vocabulary, layers=layers, seed=seed), eos=eos)
+
+
+@functools.cache
+def builtin(dtype: str = "bfloat16") -> Model:
+    """The built-in model on the CPU. One for all tests: what the start-up checks found of it, which costs more than
+    most runs, is kept with it."""
+    return load("builtin", dtype=dtype, device="cpu")
 
 
 def wrap(hf: Any, *, eos: frozenset[int] = frozenset(), name: str = "tiny") -> Model:

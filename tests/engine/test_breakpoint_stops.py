@@ -161,11 +161,11 @@ def test_ten_thousand_rounds_are_looked_through_at_once() -> None:
 
 @pytest.mark.model
 def test_a_real_run_stops_where_its_records_say() -> None:
-    from engine import models
     from engine.race import LanePlan, race
     from engine.settings import DrafterSettings, RunSettings, Sampling
+    from tests.engine.support import builtin
 
-    target = models.load("builtin", dtype="float32", device="cpu")
+    target = builtin("float32")
     plan = RunSettings(sampling=Sampling(temperature=0.8), drafter=DrafterSettings(kind="layer-skip", gamma=3),
                            max_new_tokens=24, seed=3)
     history, ones = History("skip"), [

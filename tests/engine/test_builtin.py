@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.engine.support import builtin
 from tests.exactness import check
 from tests.prompts import PROMPTS
 
@@ -15,7 +16,7 @@ TOKENS = 32
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
 def test_every_lane_is_the_plain_lane(dtype: str) -> None:
     tested: dict[str, list[int]] = {}
-    for outcome in check(dtype, TWO, TOKENS):
+    for outcome in check(builtin(dtype), TWO, TOKENS):
         assert outcome.same, f"{outcome.drafter}: {outcome.why}: {outcome.prompt.text[:60]!r}"
         totals = outcome.run.finished.totals
         counts = tested.setdefault(outcome.drafter, [0, 0])

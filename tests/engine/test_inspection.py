@@ -25,7 +25,7 @@ from engine.debugger.judgement import Judgement, figure, figures, percent, read
 from engine.debugger.token_words import readable
 from engine.records import Committed, Drafted, Judged, Record, RunStarted, Verified
 from engine.settings import Sampling
-from tests.engine.support import PROMPT, run, settings, target
+from tests.engine.support import PROMPT, builtin, run, settings, target
 
 DEMO = Path("assets/demo/code-edit.spectrace.gz")
 WARM = Sampling(temperature=1.0)
@@ -136,9 +136,7 @@ def test_the_recorded_demo_agrees() -> None:
 
 @pytest.mark.model
 def test_the_built_in_model_agrees() -> None:
-    from engine.models import load
-
-    model = load("builtin")
+    model = builtin()
     prompt = model.tokenizer("The museum opened its doors in 1911. The museum opened").input_ids
     for drafter in ("ngram", "layer-skip"):
         history = history_of(run(model, prompt, settings(drafter, tokens=24, sampling=WARM)).records)

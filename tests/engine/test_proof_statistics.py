@@ -7,7 +7,6 @@ import math
 import pytest
 import torch
 
-from engine import models
 from engine.draws import Purpose
 from engine.proof import firsttoken, sampling_checks, tiny_models
 from engine.proof.report import Check, Sampled
@@ -250,7 +249,7 @@ def test_checks_of_a_whole_model(spelled: str) -> None:
 
 @pytest.mark.model
 def test_checks_of_the_built_in_model() -> None:
-    target = models.load("builtin", dtype="float32", device="cpu")
+    target = support.builtin("float32")
     prompt = target.encode(sampling_checks.BUILTIN_PROMPT, chat=False)
     checks: list[Check] = [
         *(sampling_checks.first_token_check(target, prompt, method, name, samples=20_000)

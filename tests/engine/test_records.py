@@ -13,7 +13,7 @@ from engine.errors import SettingsError
 from engine.records import Drafted, Judged, Record, Timings, Totals, Vocabulary
 from engine.settings import DrafterSettings, RunSettings, Sampling
 from engine.trace import Writer
-from tests.engine.support import PROMPT, WARM, run, settings, target
+from tests.engine.support import PROMPT, WARM, builtin, run, settings, target
 
 
 def size(value: object, seen: set[int]) -> int:
@@ -38,9 +38,7 @@ def size(value: object, seen: set[int]) -> int:
 def test_a_thousand_rounds_stay_small(tmp_path: Path, temperature: float) -> None:
     """A real run, γ 8: under 40 MB in memory, 10 MB as compressed trace. Some rounds are measured and scaled; token
     texts, which are sent once a lane, are counted whole, for every id of the vocabulary."""
-    from engine import models
-
-    model = models.load("builtin", device="cpu")
+    model = builtin()
     prompt = model.encode("Tell a short story about a clockmaker who finds a clock that runs backwards.", chat=True)
     one = run(model, prompt, settings("layer-skip", gamma=8, skip=(5, 10, 15), tokens=32, ignore_eos=True,
                                       sampling=Sampling(temperature=temperature)))

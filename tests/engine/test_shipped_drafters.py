@@ -6,13 +6,12 @@ import json
 
 import pytest
 
-from engine import models
 from engine.drafters import checkpoint
 from engine.settings import DrafterSettings, RunSettings, Sampling
 from engine.training.package import card
 from engine.training.prompts import prompts
 from engine.training.recipe import METHODS
-from tests.engine.support import lanes
+from tests.engine.support import builtin, lanes
 
 LARGEST = 45_000_000
 """Bytes, all together."""
@@ -45,7 +44,7 @@ def test_each_card_says_what_the_config_says(method: str) -> None:
 @pytest.mark.model
 def test_they_guess_and_the_output_is_the_targets() -> None:
     """On prompts that they were not trained on. Guessing by chance would have one draft in thousands accepted."""
-    target = models.load("builtin", dtype="bfloat16", device="cpu")
+    target = builtin()
     tested = dict.fromkeys(range(len(SHAPES)), 0)
     accepted = dict(tested)
     for prompt in prompts("held_out", 2, kinds=("chat",)):
@@ -64,7 +63,7 @@ def test_they_guess_and_the_output_is_the_targets() -> None:
 
 @pytest.mark.model
 def test_sampled_lanes_run() -> None:
-    target = models.load("builtin", dtype="bfloat16", device="cpu")
+    target = builtin()
     ids = target.encode("Name three rivers.", chat=True)
     shapes = (*SHAPES, shipped("eagle", tree="sampled"), shipped("medusa", tree="sampled"))
     for lane in lanes(target, ids, [RunSettings(drafter=d, max_new_tokens=16, sampling=Sampling(temperature=1.0))
