@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,7 +26,9 @@ FEW = Sampling(temperature=1.0, top_k=30)
 COOL = Sampling(temperature=0.5, top_k=30)
 
 
+@functools.cache
 def half(kind: str = "llama") -> Model:
+    """One for all tests, with what the start-up check found of it: tiny models in half precision are tried longest."""
     return wrap(copy.deepcopy(target(kind).hf).to(torch.bfloat16))
 
 

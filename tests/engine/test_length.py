@@ -188,11 +188,13 @@ def test_no_change_repeats_the_original(drafter: str, adaptive: bool, stop_below
               models=models)
     monkeypatch.setattr("engine.branch.step_cost", lambda *_, **__: 7.0)
     for number in rounds_of(one):
+        kept_caches._kept.clear()  # each from nothing
         same(branched(half(), one, NoChange(round=number), models).records, one.records)
     with trace.Writer(tmp_path / "run.spectrace") as file:
         for record in one.records:
             file.write(record)
     read = Run(list(trace.read(tmp_path / "run.spectrace")))
+    kept_caches._kept.clear()
     assert branched(half(), read, NoChange(round=3), models).tokens == one.tokens
     rows = round_rows(half(), one.records, 2, models)
     assert len(rows) == one.verified[2].k + 1
