@@ -1,8 +1,8 @@
 """Is every lane the plain lane, with the built-in model? ``python -m tests.exactness`` (or ``make exactness``).
 
 bfloat16: ids and, by digest, every logit of every committed position, bit for bit, wherever the start-up check holds.
-float32: ids, against transformers' own ``generate``. Prompt lookup, layer skip, and a draft model that is a
-layer-pruned copy of the target.
+float32: ids, against transformers' own ``generate``. Prompt lookup, layer skip, a draft model that is a layer-pruned
+copy of the target, the trained drafters, and a gathered tree.
 """
 
 from __future__ import annotations

@@ -189,7 +189,7 @@ def test_selection_and_cursor_tell_their_observers_once() -> None:
         store.cursor = 0
 
 
-def test_ten_thousand_rounds_take_under_a_second(capsys: pytest.CaptureFixture[str]) -> None:
+def test_ten_thousand_rounds_are_taken_in(capsys: pytest.CaptureFixture[str]) -> None:
     records = list(lane_records(WIDE, limit=60_000))
     rounds = sum(isinstance(record, Committed) for record in records)
     store = Store()
