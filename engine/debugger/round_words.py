@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from engine.debugger.history import Moment, RoundSoFar
@@ -82,9 +84,10 @@ def _chips(moment: Moment, now: RoundSoFar | None) -> list[Chip]:
                    first + place) for place, token in enumerate(moment.history.ids[first:start])]
     if now is None:
         return chips
+    shown = _shown(now)
     chips += [Chip(d.token, one_line(moment.in_line(d.token, d.text)), now.fate(d.index), now.round, d.index,
-                   d.position, now.tree_size if d.index == min(now.in_sight) else "")
-              for d in now.drafted if d.index in now.in_sight]
+                   d.position, now.tree_size if d.index == min(shown) else "")
+              for d in now.drafted if d.index in shown]
     done = now.committed
     if done is not None:  # a recording may hold nothing but the outcome
         chips += [Chip(done.tokens[i], one_line(done.texts[i]), "accepted", now.round, i, start + i)
@@ -93,6 +96,12 @@ def _chips(moment: Moment, now: RoundSoFar | None) -> list[Chip]:
         text = one_line(moment.in_line(done.tokens[-1], done.texts[-1]) or moment.label(done.tokens[-1]))
         chips.append(Chip(done.tokens[-1], text, done.final, now.round, _ended(now), start + len(done.tokens) - 1))
     return chips
+
+
+def _shown(now: RoundSoFar) -> Collection[int]:
+    """The drafts that get a chip: while a tree is drafted the way to the newest, which the sentence speaks of."""
+    drafting = now.is_tree and now.verified is None and not now.judged and now.committed is None
+    return now.tree.path(now.k - 1) if drafting else now.in_sight
 
 
 def _ended(now: RoundSoFar) -> int:
@@ -141,15 +150,39 @@ def sentence(moment: Moment) -> str:
 def _drafted(moment: Moment, now: RoundSoFar) -> str:
     draft = now.drafted[-1]
     text = f"Draft {draft.index + 1}, {named(moment, draft.token, draft.text)}, is proposed"
+    if now.is_tree and draft.parent is not None and draft.parent >= 0:
+        parent = now.drafted[draft.parent]
+        text += f" after {named(moment, parent.token, parent.text)}"
     if draft.source:
         return f"{text}: {draft.source}."
     if draft.q is None:
         return f"{text}."
-    if moment.greedy:
-        return f"{text}: the drafter’s most probable token."
+    if rank := _rank(moment, now):
+        known = f", q = {plain(draft.q)}" if now.is_tree and draft.q < 1 else ""
+        return f"{text}: the drafter’s {rank} probable token{' there' if now.is_tree else ''}{known}."
     if draft.draw is None:
         return f"{text}: the drafter gave it probability q = {plain(draft.q)}."
-    return f"{text}: the drafter drew it with probability q = {plain(draft.q)}."
+    before = len(now.siblings_before(draft.index))
+    left = f" among what its earlier {'sibling' if before == 1 else 'siblings'} left" if before else ""
+    return f"{text}: the drafter drew it with probability q = {plain(draft.q)}{left}."
+
+
+_RANKS = ("most", "second most", "third most", "fourth most", "fifth most", "sixth most", "seventh most", "eighth most",
+          "ninth most", "tenth most")
+
+
+def _rank(moment: Moment, now: RoundSoFar) -> str:
+    """How probable the drafter took its newest draft to be, where that is what it was chosen by; "" where not. Of a
+    tree's siblings that nobody drew, the more probable come first; other programs may order theirs in other ways."""
+    draft = now.drafted[-1]
+    if not now.is_tree:
+        return "most" if moment.greedy else ""
+    known = moment.started is not None and "settings" not in moment.started.unknown
+    siblings = [now.drafted[index].q for index in (*now.siblings_before(draft.index), draft.index)]
+    falling = all(a is not None and b is not None and a >= b for a, b in pairwise(siblings))
+    if draft.draw is not None or not known or not falling:
+        return ""
+    return _RANKS[len(siblings) - 1] if len(siblings) <= len(_RANKS) else f"{len(siblings)}th most"
 
 
 def _verified(now: RoundSoFar) -> str:

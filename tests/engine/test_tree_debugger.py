@@ -206,3 +206,29 @@ def test_another_drafter_can_go_on_from_it(tree: str, sampling: Sampling) -> Non
     assert ours[:start] == theirs[:start]
     if sampling.greedy:
         assert ours == theirs
+
+
+@pytest.mark.parametrize(("tree", "sampling"), METHODS)
+def test_a_draft_is_said_to_be_what_it_is_among_its_siblings(tree: str, sampling: Sampling) -> None:
+    """In a tree only a first sibling may be the drafter's most probable token. The chips are the way to the draft that
+    is spoken of."""
+    whole = history(lane(tree, sampling))
+    told = {"most": 0, "second most": 0, "drew": 0}
+    for index in range(len(whole) + 1):
+        moment = whole.at(index)
+        now, words = moment.round, round_words(moment)
+        if moment.phase != "draft" or now is None or words is None:
+            continue
+        draft = now.drafted[-1]
+        assert [chip.index for chip in words.chips if chip.index >= 0] == list(now.tree.path(draft.index))
+        place = len(now.siblings_before(draft.index))
+        assert ("is proposed after" in words.sentence) == (draft.parent != -1)
+        if tree == "sampled":
+            assert "the drafter drew it with probability q = " in words.sentence
+            assert ("left." in words.sentence) == bool(place)
+            told["drew"] += 1
+        else:
+            rank = ("most", "second most", "third most")[place]
+            assert f": the drafter’s {rank} probable token there" in words.sentence
+            told[rank] = told.get(rank, 0) + 1
+    assert told["drew"] if tree == "sampled" else told["most"] and told["second most"]
