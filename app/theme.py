@@ -132,11 +132,11 @@ class Theme:
         worn = f"{self.name} {self.scale}"
         if application.property("theme") == worn:
             return
-        application.setProperty("theme", worn)
         application.setStyle("Fusion")
         application.setPalette(self.palette())
         application.setFont(self.font("body"))
         application.setStyleSheet(self.style_sheet())
+        application.setProperty("theme", worn)
 
 
 def load_fonts() -> None:

@@ -152,7 +152,7 @@ class Judge:
         began = time.perf_counter()
         rows = contrasts(host, self.entropies(host, p)) if detail else ()
         host_seconds = time.perf_counter() - began
-        self.check(host["top"], host["mass"], draws.start)
+        self.check(host, draws.start)
         accepted = int(host["accepted"])
         p_draft = host["p_draft"].tolist()
         return Facts(
@@ -172,13 +172,21 @@ class Judge:
         found = softmax_entropy(host) if "mean_score" in host else host["p_entropy"]
         return found if np.isfinite(found).all() else entropy(p).cpu().numpy()
 
-    def check(self, top: NDArray[Any], mass: NDArray[Any], start: int) -> None:
-        bad = np.flatnonzero(~np.isfinite(top))
-        if len(bad) or not np.isfinite(mass):
+    def check(self, host: Mapping[str, NDArray[Any]], start: int) -> None:
+        """Raises :class:`NumericsError` where a distribution can't have been one, and says whose. ``host``: of the
+        round's figures the tops and the mass of p, and q of the drafts."""
+        top, q = host["top"], host["q_draft"]
+        bad, spoilt = np.flatnonzero(~np.isfinite(top)), np.flatnonzero(~np.isfinite(q))
+        dtype = str(self.target.dtype).removeprefix("torch.")
+        if not len(bad) and len(spoilt):  # the mass may be NaN only for that
+            raise NumericsError(
+                f"The drafter's distribution for draft {spoilt[0] + 1} behind position {start - 1} holds NaN in "
+                f"{dtype}; try float32, or check the drafter's weights.")
+        if len(bad) or not np.isfinite(host["mass"]):
             position = start + int(bad[0] if len(bad) else 0)
             raise NumericsError(
-                f"{self.name} produced NaN or infinite logits for position {position} in "
-                f"{str(self.target.dtype).removeprefix('torch.')}; try float32, or check the model's weights.")
+                f"{self.name} produced NaN or infinite logits for position {position} in {dtype}; try float32, or "
+                "check the model's weights.")
 
 
 def whole(draft: Draft, size: int) -> torch.Tensor:

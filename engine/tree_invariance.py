@@ -59,7 +59,8 @@ def difference(model: Any, tree: Tree, *, gather: bool, pad_to: int = 1, one_siz
     nothing."""
     context = getattr(text_config(model), "max_position_embeddings", None) or 2 * FIRST_BUCKET
     room = max(len(tree) + 1, pad_to)
-    prefixes = sorted({max(1, min(prefix, context - room)) for prefix in
+    last = context - len(tree) - pad_to - 1  # one more token goes behind the path, and pads behind it
+    prefixes = sorted({max(1, min(prefix, last)) for prefix in
                        (SHORT, FIRST_BUCKET - room, 2 * FIRST_BUCKET - room)})
     leaves = tree.leaves
     chosen = sorted({leaves[0], leaves[len(leaves) // 2], leaves[-1]}) if len(leaves) > LEAVES else leaves

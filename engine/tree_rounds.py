@@ -67,7 +67,7 @@ class TreeJudge(Judge):
         began = time.perf_counter()
         rows = tree_contrasts(host, self.entropies(host, p), tree, ends_at) if detail else ()
         host_seconds = time.perf_counter() - began
-        self.check(host["top"], host["mass"], draws.start)
+        self.check(host, draws.start)
         p_row, p_test = host["p_draft"].tolist(), host["p_draft"].tolist()
         accept_draws: list[float | None] = [None] * len(tree)
         for test in verdict.tests:

@@ -27,6 +27,8 @@ from engine.models.progress import Reporter
 SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "drafters"
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "card.md"
 FORMAT = 1
+PRECISE = (torch.bfloat16, torch.float16, torch.float32, torch.float64)
+"""Weights are of these."""
 DIGITS = 12
 """Of a digest, hexadecimal."""
 
@@ -60,9 +62,10 @@ class Checkpoint:
         name = self.name
         if self.foreign:
             raise ModelError(f"{name} is no drafter that SpecScope can read: its {CONFIG} is in another layout.")
-        if self.config["specscope_format"] != FORMAT:
-            raise ModelError(f"{name} was written by another version of SpecScope (format "
-                             f"{self.config['specscope_format']}, not {FORMAT}); train it again.")
+        written = self.config["specscope_format"]
+        if type(written) is not int or written != FORMAT:
+            raise ModelError(f"{name} was written by another version of SpecScope (format {written!r}, not {FORMAT}); "
+                             "train it again.")
         if self.config.get("method") != method:
             raise MismatchError(f"{name} is a drafter of the method {self.config.get('method')}, not {method}.")
         made = self.config.get("target")
@@ -110,7 +113,7 @@ class Checkpoint:
         size = self.whole("draft_vocabulary")
         if d2t is None or d2t.dtype != torch.int64 or d2t.shape != (size,):
             raise self.damaged(f"its map d2t should hold {size} whole numbers")
-        ids = torch.arange(size) + d2t
+        ids = torch.arange(size) + d2t.clamp(-1, vocabulary)  # lest a sum runs over
         if bool((ids.diff() <= 0).any()) or not 0 <= int(ids[0]) <= int(ids[-1]) < vocabulary:
             raise self.damaged(f"its map d2t doesn't name {size} different ones of {vocabulary} tokens")
         return ids
@@ -194,13 +197,20 @@ def find(method: str, target: Model, source: str, examine: Examine = lambda foun
     """The folder that ``source`` means, examined; a hub id's is downloaded where it isn't here. "": what was trained
     here for the target, or else what ships; the one of them whose digest is ``weights``, if one is. Raises
     :class:`ModelError` when there is none."""
+    def looked_at(found: Checkpoint) -> None:
+        try:
+            examine(found)
+        except RecursionError as error:  # its words hold what config.json says, nested deeply
+            raise ModelError(f"{found.name} can't be read: its {CONFIG} is nested too deeply.") from error
+
     if on_hub(source):
-        folder = _from_hub(source, examine, report or Reporter())
+        folder = _from_hub(source, looked_at, report or Reporter())
     elif source:
-        folder = Path(source).expanduser()
-        if not folder.is_dir():
+        here = _folder(source)
+        if here is None:
             raise ModelError(f"{source} is neither a folder nor a hub id, so no {method} drafter can be loaded from "
                              "it.")
+        folder = here
     else:
         both = trained(method, target.info.fingerprint), SHIPPED / method
         there = [one for one in both if (one / CONFIG).exists()]
@@ -208,14 +218,23 @@ def find(method: str, target: Model, source: str, examine: Examine = lambda foun
             raise ModelError(f"No {method} drafter ships with SpecScope for {target.info.name}; train one: python "
                              f"main.py train {method} --target {target.info.source or target.info.name}")
         folder = next((one for one in there if weights and _has(one, weights)), there[0])
-    examine(_announced(folder, source))
+    looked_at(_announced(folder, source))
     return folder
 
 
 def on_hub(source: str) -> bool:
     """Does it name a repository, not a folder here?"""
     return (len(Path(source).parts) == 2 and "/" in source and not source.startswith((".", "/", "~"))
-            and not Path(source).is_dir())
+            and _folder(source) is None)
+
+
+def _folder(source: str) -> Path | None:
+    """The folder here that a person named; None where there is none, or can be none of such a name."""
+    try:
+        folder = Path(source).expanduser()
+        return folder if folder.is_dir() else None
+    except (OSError, RuntimeError, ValueError):  # too long, of a person who isn't known here, no text
+        return None
 
 
 _fetched: dict[str, Path] = {}
@@ -246,7 +265,7 @@ def _config(folder: Path, name: str) -> dict[str, Any]:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         if not isinstance(config, dict):
             raise ValueError("not an object")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{name} can't be read: its {CONFIG} is missing or broken.", details=str(error)) from error
     return config
 
@@ -262,7 +281,14 @@ def _weights(folder: Path, name: str) -> list[Path]:
 
 def fill(module: torch.nn.Module, tensors: dict[str, torch.Tensor], name: str) -> None:
     """Put ``tensors`` into a module's parameters and buffers of the same names, in the module's dtype. Raises
-    :class:`ModelError` naming what is missing, unknown or of another shape."""
+    :class:`ModelError` as :func:`fits` does."""
+    fits(module, tensors, name)
+    module.load_state_dict(tensors)
+
+
+def fits(module: torch.nn.Module, tensors: dict[str, torch.Tensor], name: str) -> None:
+    """Raises :class:`ModelError` naming what is missing, unknown, of another shape, quantised, NaN or infinite. The
+    module may lie on the device "meta", where it costs nothing: config.json may announce any size."""
     own = module.state_dict()
     missing, unknown = sorted(set(own) - set(tensors)), sorted(set(tensors) - set(own))
     if missing or unknown:
@@ -273,4 +299,9 @@ def fill(module: torch.nn.Module, tensors: dict[str, torch.Tensor], name: str) -
         if own[key].shape != tensor.shape:
             raise ModelError(f"{name} doesn't have the weights that its config.json announces: {key} has the shape "
                              f"{tuple(tensor.shape)} where {tuple(own[key].shape)} belongs.")
-    module.load_state_dict(tensors)
+        if own[key].is_floating_point() and tensor.dtype not in PRECISE:
+            raise ModelError(f"{name} has weights that SpecScope can't compute with ({key} is "
+                             f"{str(tensor.dtype).removeprefix('torch.')}); they should be bfloat16 or float32.")
+        if not torch.isfinite(tensor).all():
+            raise ModelError(f"{name} has weights that are NaN or infinite ({key}), so it would draft nothing; its "
+                             "training or its download went wrong: train or fetch it again.")

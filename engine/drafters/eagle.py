@@ -109,10 +109,12 @@ class EagleDrafter:
         self._used = self._true = first
         for begin in range(first, end, CHUNK):
             until = min(begin + CHUNK, end)
-            states = self.head.fuse(self.features.rows(begin, until)[None])
+            features = self.features.rows(begin, until)
+            states = self.head.fuse(features[None])
             if not torch.isfinite(states[0, -1]).all():
-                raise NumericsError(f"The target's features at position {until - 1} are NaN or infinite, so EAGLE "
-                                    "can't go on from them; try float32, or check the model's weights.")
+                whose = "What EAGLE makes of the" if torch.isfinite(features[-1]).all() else "The"
+                raise NumericsError(f"{whose} target's features at position {until - 1} holds NaN or infinities, so "
+                                    "EAGLE can't go on from them; try float32, or check the weights.")
             hidden = self._step(states, as_ids(tokens[begin + 1 : until + 1], self.device),
                                 torch.arange(begin, until, device=self.device))[:, -1:]
             self._true = until

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from engine.drafters import public_eagle_checkpoint, speculators_checkpoint
-from engine.drafters.checkpoint import Checkpoint, fill
+from engine.drafters.checkpoint import Checkpoint, fill, fits
 from engine.drafters.eagle_head import EagleHead, EagleShape, llama_config
 from engine.errors import ModelError
 from engine.models import Model
@@ -59,11 +59,14 @@ def read(found: Checkpoint, target: Model) -> Eagle:
 def own(found: Checkpoint, target: Model) -> Eagle:
     """The output head isn't stored: it is the draft vocabulary's rows of the target's."""
     text, depths, ids = text_config(target.hf), found.wholes("depths"), found.ids(target.info.vocabulary)
-    head = EagleHead(EagleShape(llama_config(text, intermediate=found.whole("intermediate")), len(ids),
-                                len(depths) * text.hidden_size, norm_features=True))
+    shape = EagleShape(llama_config(text, intermediate=found.whole("intermediate")), len(ids),
+                       len(depths) * text.hidden_size, norm_features=True)
     shared = target.hf.get_output_embeddings().weight.detach()
     weights = {n: t for n, t in found.tensors.items() if n != "t2d"}
     weights["lm_head.weight"] = shared[ids.to(shared.device)].cpu()
+    with torch.device("meta"):
+        fits(EagleHead(shape), weights, found.name)
+    head = EagleHead(shape)
     fill(head, weights, found.name)
     return Eagle(head.to(shared.device, shared.dtype).eval().requires_grad_(False), target.hf.get_input_embeddings(),
                  depths, f"one layer continues the target's features (trained on {found.trained_tokens:,} of its "

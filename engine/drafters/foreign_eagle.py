@@ -14,13 +14,11 @@ import torch
 from torch.nn.functional import embedding
 from transformers import PreTrainedConfig
 
-from engine.drafters.checkpoint import fill
+from engine.drafters.checkpoint import PRECISE, fill, fits
 from engine.drafters.eagle_head import EagleHead, EagleShape
 from engine.errors import MismatchError, ModelError
 from engine.models import Model
 from engine.runner import text_config
-
-_PRECISE = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 
 _TRAINING_ONLY = {"verifier_lm_head.weight", "verifier_norm.weight"}
 """Copies of the target's own weights, which some checkpoints carry along."""
@@ -141,7 +139,7 @@ def assemble(said: Announced, tensors: Mapping[str, torch.Tensor], target: Model
     """
     weights = {key: one for key, one in tensors.items() if key not in _TRAINING_ONLY}
     for key, one in weights.items():
-        if key not in ("d2t", "t2d") and one.dtype not in _PRECISE:
+        if key not in ("d2t", "t2d") and one.dtype not in PRECISE:
             raise ModelError(f"{name} is quantised ({key} is {str(one.dtype).removeprefix('torch.')}), which "
                              "SpecScope's EAGLE layer can't compute; choose a head in bfloat16 or float32.")
         if not torch.isfinite(one).all():
@@ -165,7 +163,7 @@ def assemble(said: Announced, tensors: Mapping[str, torch.Tensor], target: Model
                          f"{tuple(table.shape)}.")
     try:
         with torch.device("meta"):  # an absurd size must not take memory before it is found out
-            fill(EagleHead(said.shape), {key: one.to("meta") for key, one in weights.items()}, name)
+            fits(EagleHead(said.shape), weights, name)
         head = EagleHead(said.shape)
     except (KeyError, TypeError, ValueError, ArithmeticError, RuntimeError) as error:
         raise ModelError(f"{name} describes its layer in a way that can't be understood; its config.json is damaged.",

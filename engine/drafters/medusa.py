@@ -50,6 +50,8 @@ def read(found: checkpoint.Checkpoint, target: Model) -> Medusa:
     found.ids(target.info.vocabulary)  # raises where they are no map
     shape = MedusaShape(text_config(target.hf).hidden_size, found.whole("heads"), found.whole("blocks"),
                         found.whole("draft_vocabulary"), newest=found.flag("newest"))
+    if shape.heads * shape.blocks > len(found.tensors):
+        raise found.damaged(f"it announces {shape.heads} heads of {shape.blocks} blocks, but holds fewer weights")
     heads = MedusaHeads(shape)
     weights = {n: t for n, t in found.tensors.items() if n != "t2d"}
     checkpoint.fill(heads, weights, found.name)

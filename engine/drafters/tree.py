@@ -25,6 +25,7 @@ from functools import partial
 import torch
 
 from engine.drafters.base import Draft, RoundDraws
+from engine.errors import NumericsError
 from engine.sampling import choose, most_probable
 from engine.settings import DrafterSettings
 from engine.tree import ROOT
@@ -82,7 +83,7 @@ def top_tree(first: torch.Tensor, follow: Follow, *, depth: int, top: int, nodes
     level: list[Node | None] = [None]
     rows = first[None]
     for index in range(depth):
-        children = [child for parent, q in zip(level, rows, strict=True) if float(q.amax()) >= stop_below
+        children = [child for parent, q in zip(level, rows, strict=True) if _largest(q) >= stop_below
                     for child in _best_children(parent, q, top)]
         for child in children:
             child.number = len(made)
@@ -109,7 +110,7 @@ def sampled_tree(first: torch.Tensor, follow: Follow, draws: RoundDraws, *, dept
     for index in range(depth):
         children: list[Node] = []
         for parent, q, count in zip(level, rows, counts, strict=True):
-            if float(q.amax()) < stop_below:
+            if _largest(q) < stop_below:
                 continue
             own = [draws.draft(index, len(children) + child) for child in range(count)]
             for token, q_child, u in sampled_children(q, own):
@@ -141,6 +142,14 @@ def without(q: torch.Tensor, token: int) -> torch.Tensor:
     left = q.index_fill(-1, torch.tensor([token], device=q.device), 0.0)
     mass = left.sum(dtype=torch.float64)
     return torch.where(mass > 0, left / mass.clamp_min(torch.finfo(torch.float64).tiny), left).to(q.dtype)
+
+
+def _largest(q: torch.Tensor) -> float:
+    """Raises :class:`NumericsError` for NaN, of which no tree would grow."""
+    largest = float(q.amax())
+    if math.isnan(largest):
+        raise NumericsError("The drafter's distribution holds NaN; try float32, or check the drafter's weights.")
+    return largest
 
 
 def _best_children(parent: Node | None, q: torch.Tensor, count: int) -> list[Node]:

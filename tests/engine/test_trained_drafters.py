@@ -71,6 +71,15 @@ def test_greedy_equals_plain(method: str, kind: str) -> None:
         assert lane.tokens == plain.tokens
 
 
+@pytest.mark.parametrize(("top", "nodes"), [(2, 3), (1, 1), (1, 16)])
+def test_a_tree_is_checked_within_a_short_context(top: int, nodes: int) -> None:
+    """The start-up check feeds one token more behind the path; learned positions end where the context does."""
+    fast = drafting("medusa", "gpt2", tokens=12, tree="top", tree_top=top, tree_nodes=nodes)
+    plain, lane = lanes(target("gpt2"), PROMPT, [RunSettings(max_new_tokens=12), fast])
+    assert lane.finished.reason == "length", lane.finished.message
+    assert lane.tokens == plain.tokens
+
+
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=str)
 @pytest.mark.parametrize("method", METHODS)
 def test_sampled_lanes_say_what_they_drew_from(method: str, sampling: Sampling) -> None:
@@ -240,6 +249,46 @@ def test_a_config_that_lies_is_noticed(method: str, tmp_path: Path) -> None:
     (out / "config.json").write_text(json.dumps(said))
     save_file({**tensors, "d2t": twice}, out / "model.safetensors")
     assert "doesn't name" in _reason(method, out)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_weights_that_are_no_numbers_are_refused(method: str, tmp_path: Path) -> None:
+    """They would load without an error, and draft nothing that can be judged or recorded."""
+    out = _changed(method, tmp_path)
+    tensors = load_file(out / "model.safetensors")
+    name = next(name for name, one in tensors.items() if one.is_floating_point() and one.ndim == 2)
+    for spoilt, said in ((tensors[name].clone().index_fill_(0, torch.tensor([1]), float("nan")), "NaN or infinite"),
+                         (tensors[name].to(torch.int64), "is int64")):
+        save_file({**tensors, name: spoilt}, out / "model.safetensors")
+        assert said in _reason(method, out)
+        assert name in _reason(method, out)
+    save_file({**tensors, "d2t": tensors["d2t"].index_fill(0, torch.tensor([2]), (1 << 63) - 1)},
+              out / "model.safetensors")  # a sum that runs over would be ascending again
+    assert "doesn't name" in _reason(method, out)
+
+
+@pytest.mark.parametrize(("method", "size"), [("eagle", "intermediate"), ("medusa", "heads"), ("medusa", "blocks")])
+def test_an_announced_size_costs_nothing(method: str, size: str, tmp_path: Path) -> None:
+    """It is compared with the weights before a network of it is built, which would take all memory."""
+    out = _changed(method, tmp_path)
+    said = json.loads((out / "config.json").read_text())
+    (out / "config.json").write_text(json.dumps({**said, "shape": {**said["shape"], size: (1 << 24) - 1}}))
+    assert ("shape" if method == "eagle" else "announces") in _reason(method, out)
+
+
+@pytest.mark.parametrize("sampling", [GREEDY, WARM], ids=["greedy", "warm"])
+@pytest.mark.parametrize(("method", "shape"), [("eagle", {}), ("medusa", {}), ("medusa", TREES[0]),
+                                               ("medusa", TREES[1])])
+def test_a_q_of_nan_is_said_to_be_the_drafters(method: str, shape: dict[str, object], sampling: Sampling,
+                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    """Finite weights may overflow in half precision; a recording with NaN in it could not be read again."""
+    from engine.drafters.reduced import ReducedVocabulary
+
+    scores = ReducedVocabulary.scores
+    monkeypatch.setattr(ReducedVocabulary, "scores", lambda self, logits, seen: scores(self, logits, seen) * torch.nan)
+    lane = lanes(target(), PROMPT, [drafting(method, sampling=sampling, tokens=12, **shape)])[0]
+    assert lane.finished.reason == "error"
+    assert "The drafter's distribution" in lane.finished.message
 
 
 def test_a_spread_target_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
