@@ -20,6 +20,7 @@ from engine.decode import decode, never
 from engine.errors import SettingsError, SpecScopeError
 from engine.invariance import exactness
 from engine.length import length
+from engine.printable import printable, told
 from engine.records import Committed, Exactness, Prefilled, Record, RunStarted, Totals
 from engine.rollback import bucket
 from engine.runner import Runner
@@ -32,6 +33,9 @@ from engine.tree_rounds import TreeJudge
 
 if TYPE_CHECKING:
     from engine.models import Model
+
+SENTENCE, DETAILS = 2000, 20_000
+"""Characters of what a failed lane says, at most: a name or an error of any length may be part of it."""
 
 
 @dataclass(frozen=True)
@@ -113,10 +117,10 @@ def ended_in_words(records: Iterator[Record], log: Scribe, seq: Transcript) -> I
     try:
         yield from records
     except SpecScopeError as error:
-        yield log.finished("error", seq.text, str(error), error.details)
+        yield log.finished("error", seq.text, printable(str(error), SENTENCE), printable(error.details, DETAILS))
     except Exception as error:
-        yield log.finished("error", seq.text, f"This lane stopped on a fault of SpecScope or of the model's code: "
-                           f"{type(error).__name__}: {error}", traceback.format_exc())
+        yield log.finished("error", seq.text, "This lane stopped on a fault of SpecScope or of the model's code: "
+                           f"{told(error)}", printable(traceback.format_exc(), DETAILS))
 
 
 def _check(target: Model, prompt: Sequence[int]) -> None:

@@ -67,7 +67,7 @@ class Shelf(Generic[T]):
         """The digest of those that a new run has; "" where there are none to be had, which :meth:`get` will explain."""
         try:
             return checkpoint.digest(self._find(drafter, target))
-        except ModelError:
+        except (ModelError, OSError):  # a folder that may not be listed
             return ""
 
     def fetch(self, drafter: DrafterSettings, target: Model, report: Reporter) -> None:

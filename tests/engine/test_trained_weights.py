@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from engine import drafters
+from engine import drafters, trace
 from engine.debugger.what_if import NoChange, OtherSettings
 from engine.drafters import checkpoint
 from engine.errors import MismatchError, SettingsError
@@ -195,3 +195,32 @@ def test_without_weights_the_lane_says_why_and_the_others_go_on(places: tuple[Pa
 def test_a_digest_is_twelve_digits(value: object) -> None:
     with pytest.raises(SettingsError, match="weights is"):
         DrafterSettings(weights=value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("source", ["~nosuchuser/x", "x" * 300, "/" + "y" * 5000,
+                                    "x/../" + "y" * 300, "\ud800", "a\0b"],
+                         ids=["nobody's home", "long name", "long path", "long part", "surrogate", "zero byte"])
+def test_a_source_that_can_be_none_ends_its_own_lane_only(source: str, tmp_path: Path) -> None:
+    """In words that a trace can hold."""
+    plain, lost = lanes(target(), PROMPT, [asked("none"), asked("medusa", source)])
+    assert plain.finished.reason == "length"
+    assert lost.finished.reason == "error"
+    assert "is neither a folder nor a hub id" in lost.finished.message or len(source) > 1000
+    assert "fault of SpecScope" not in lost.finished.message
+    with trace.Writer(tmp_path / "it.spectrace") as writer:
+        for record in lost.records:
+            writer.write(record)
+    assert list(trace.read(tmp_path / "it.spectrace"))[-1] == lost.finished
+
+
+@pytest.mark.parametrize("config", ["[" * 100_000, '{"a":' * 50_000,
+                                    '{"specscope_format": 1, "method": ' + "[" * 900 + "]" * 900 + "}"],
+                         ids=["list", "object", "what it says in words"])
+def test_a_config_nested_deeply_ends_its_own_lane_only(config: str, places: tuple[Path, Path]) -> None:
+    write(places[0] / "medusa", "medusa")
+    (places[0] / "medusa" / checkpoint.CONFIG).write_text(config)
+    plain, lost = lanes(target(), PROMPT, [asked("none"), asked("medusa")])
+    assert plain.finished.reason == "length"
+    assert lost.finished.message.startswith("The medusa drafter that ships with SpecScope ")
+    assert "fault of SpecScope" not in lost.finished.message
+    assert not checkpoint.there_is("medusa", target())
