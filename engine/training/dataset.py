@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from engine.errors import ModelError
 from engine.features import NORMED
 from engine.models import Model
 from engine.training.answers import Answer
@@ -80,6 +81,10 @@ def extend(folder: Path, target: Model, answers: Sequence[Answer], depths: Seque
             found: dict[int, torch.Tensor] = {}
             for batch in _batches(group):
                 found |= zip(batch, _features(target, [group[i] for i in batch], depths), strict=True)
+            if not all(bool(torch.isfinite(one).all()) for one in found.values()):
+                raise ModelError(f"{target.info.name} has features that are NaN or infinite (computed in "
+                                 f"{target.info.dtype}), and no drafter can learn from them; train with --dtype "
+                                 "float32, or check the target's weights.")
             for i, answer in enumerate(group):
                 file.write(found[i].view(torch.int16).numpy().tobytes())
                 tokens = [*answer.prompt, *answer.tokens]

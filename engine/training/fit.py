@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,14 +78,17 @@ class Fit:
                 with torch.autocast(device, dtype=torch.bfloat16):
                     value = loss(batch)
                 value.backward()  # type: ignore[no-untyped-call]
-                torch.nn.utils.clip_grad_norm_(self.module.parameters(), 1.0)
+                norm = torch.nn.utils.clip_grad_norm_(self.module.parameters(), 1.0)
+                found = float(value.detach())
+                if not math.isfinite(found + float(norm)):  # one step by it, and all weights would be NaN
+                    raise spoilt(self.done + 1, "the loss or its gradient isn't finite", self.folder)
                 for optimizer in self.optimizers:
                     optimizer.step()
                     optimizer.zero_grad()
                 self.done += 1
                 if self.done % KEEP_EVERY == 0:
                     self.keep()
-                yield Step(self.done, float(value.detach()), time.perf_counter() - begin)
+                yield Step(self.done, found, time.perf_counter() - begin)
             epoch += 1
         self.keep()
 
@@ -97,7 +100,10 @@ class Fit:
                 group["lr"] = self.plan.rate * share * end
 
     def keep(self) -> None:
-        """Write weights and the optimizers' state beside the old files, then put them in their place."""
+        """Write weights and the optimizers' state beside the old files, then put them in their place. Raises
+        :class:`ModelError` rather than keep what can't be trained on."""
+        if not finite(p for p in self.module.parameters() if p.requires_grad):
+            raise spoilt(self.done, "the weights are no longer finite", self.folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         tensors = {n: p.detach().contiguous() for n, p in self.module.named_parameters() if n in self.names}
         for number, optimizer in enumerate(self.optimizers):
@@ -116,6 +122,8 @@ class Fit:
                 self.done = int(file.metadata()["done"])
             tensors = load_file(self.folder / KEPT)
             self._take(tensors)
+            if not finite(tensors.values()):
+                raise ValueError("weights or the optimizers' state are NaN or infinite")
         except (SafetensorError, KeyError, RuntimeError, ValueError) as error:
             raise ModelError(f"The training can't go on from {self.folder / KEPT}: it is damaged, or of a network of "
                              "another shape; delete it, or train in another folder (--work).",
@@ -133,3 +141,15 @@ class Fit:
                     _, _, index, name = key.split(".", 3)
                     states.setdefault(int(index), {})[name] = value
             optimizer.load_state_dict({**optimizer.state_dict(), "state": states})
+
+
+def finite(tensors: Iterable[torch.Tensor]) -> bool:
+    """Holds none of them NaN or an infinite number?"""
+    return all(bool(torch.isfinite(one).all()) for one in tensors)
+
+
+def spoilt(step: int, why: str, folder: Path) -> ModelError:
+    """``folder``: where the checkpoints are."""
+    kept = f"the last good checkpoint is kept ({folder / KEPT})" if (folder / KEPT).exists() else "nothing was kept"
+    return ModelError(f"Training stopped at step {step}: {why}; {kept}. As a rule the target's features hold NaN or "
+                      "overflow: train in another folder (--work) with --dtype float32.")

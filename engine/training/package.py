@@ -12,14 +12,19 @@ from safetensors.torch import save_file
 from engine.drafters.checkpoint import CARD, CONFIG, FORMAT, WEIGHTS, load
 from engine.errors import ModelError
 from engine.models import Model
+from engine.training.fit import finite
 from engine.training.recipe import Recipe
 
 
 def write(folder: Path, recipe: Recipe, target: Model, ids: torch.Tensor, training: dict[str, Any]) -> None:
-    """Overwrites what is there. ``ids``: the draft vocabulary; ``training``: what it was trained on and how long."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Overwrites what is there. ``ids``: the draft vocabulary; ``training``: what it was trained on and how long.
+    Raises :class:`ModelError`, and leaves what is there, if the weights aren't finite."""
     weights = {name: p.detach().to("cpu", torch.bfloat16).contiguous()
                for name, p in recipe.module.named_parameters() if p.requires_grad}
+    if not finite(weights.values()):
+        raise ModelError(f"The trained {recipe.method} drafter isn't written to {folder}: its weights aren't finite, "
+                         "so it could draft nothing; train in another folder (--work), with --dtype float32.")
+    folder.mkdir(parents=True, exist_ok=True)
     known = torch.zeros(target.info.vocabulary, dtype=torch.bool)
     known[ids] = True
     weights |= {"d2t": ids.cpu() - torch.arange(len(ids)), "t2d": known}

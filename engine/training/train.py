@@ -7,6 +7,7 @@ are only ever added to, the network's checkpoint replaces the one before. Answer
 from __future__ import annotations
 
 import json
+import math
 import random
 import zlib
 from collections import Counter
@@ -30,7 +31,7 @@ from engine.training.answers import Answer, Task, answers, read, spelled, write
 from engine.training.asked import KIND, keep
 from engine.training.batches import TrainingBatch, batches, collate
 from engine.training.dataset import Dataset, Sample, depths_for, extend
-from engine.training.fit import Fit, Plan
+from engine.training.fit import Fit, Plan, spoilt
 from engine.training.measured import Measured
 from engine.training.prompts import prompts
 from engine.training.recipe import Recipe, recipe
@@ -218,6 +219,8 @@ def fit(made: Recipe, data: Dataset, learned: Sequence[Sample], kept_back: Seque
         report(f"Training the {made.method} drafter", step.number, options.steps, "steps")
         if step.number % CURVE_EVERY == 0 or step.number == options.steps:
             points = [one for one in points if one.step < step.number] + [point(step.number)]
+            if not math.isfinite(points[-1].loss):
+                raise spoilt(step.number, "the loss on the answers kept back isn't finite", run.folder)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps([asdict(one) for one in points]) + "\n", encoding="utf-8")
             curve(points[-1])

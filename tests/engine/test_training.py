@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import math
 import random
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from app import commandline
 from engine.drafters import eagle, medusa
@@ -27,12 +29,13 @@ from engine.runner import Runner
 from engine.settings import DrafterSettings, RunSettings, Sampling
 from engine.training import answers as making
 from engine.training import medusa as training_medusa
+from engine.training import package
 from engine.training.answers import Answer, Task, answers, read, write
 from engine.training.asked import LONGEST, MARK, SHORTEST, asked, frame, keep
 from engine.training.batches import TrainingBatch, batches, collate
 from engine.training.dataset import Dataset, Sample, depths_for, extend
 from engine.training.eagle import ChainAttention
-from engine.training.fit import Fit, Plan
+from engine.training.fit import KEPT, Fit, Plan
 from engine.training.measured import Measured
 from engine.training.recipe import METHODS, recipe
 from engine.training.teacher import SPREAD, Teacher, coverage, draft_vocabulary, head_loss
@@ -280,6 +283,67 @@ def test_training_learns_and_goes_on_exactly(method: str, tmp_path: Path) -> Non
     assert (parts.done, len(rest)) == (24, 14)
     for a, b in zip(whole.module.parameters(), parts.module.parameters(), strict=True):
         assert torch.allclose(a, b, atol=1e-6)
+
+
+def plan(method: str, folder: Path, **others: Any) -> Options:
+    return Options(method, folder / "out", folder / "work", **{"prompts": 1, "asked": 0, "max_new_tokens": 4,
+                                                               "steps": 2, **others})
+
+
+def test_a_loss_that_is_not_finite_stops_training(tmp_path: Path) -> None:
+    """The weights, the checkpoint and the drafter that is there stay as they were before the step."""
+    batch = TrainingBatch(*[torch.zeros(1)] * 4)
+    for number, spoiling in enumerate((math.nan, math.inf, 0.0)):
+        fit = Fit(torch.nn.Linear(4, 4), Plan(10), tmp_path / str(number))
+
+        def loss(batch: TrainingBatch, fit: Fit = fit, spoiling: float = spoiling) -> torch.Tensor:
+            found = fit.module(torch.ones(4)).float().square().sum()
+            if fit.done < 6:
+                return found
+            return found * spoiling if spoiling else (found * 0).sqrt()  # the last: only its gradient is no number
+
+        steps = fit.run(lambda epoch: iter([batch]), loss)
+        for _ in range(4):
+            next(steps)
+        fit.keep()
+        assert [next(steps).number for _ in range(2)] == [5, 6]
+        before = [p.detach().clone() for p in fit.module.parameters()]
+        with pytest.raises(ModelError, match=r"stopped at step 7: the loss or its gradient isn't finite.*float32"):
+            next(steps)
+        assert all(torch.equal(a, b) for a, b in zip(before, fit.module.parameters(), strict=True))
+        assert Fit(torch.nn.Linear(4, 4), Plan(10), tmp_path / str(number)).done == 4
+
+
+def test_weights_that_are_not_finite_are_never_kept(tmp_path: Path) -> None:
+    model = target()
+    made = recipe("medusa", model, IDS, DEPTHS)
+    fit = Fit(made.module, Plan(10), tmp_path / "work")
+    fit.keep()
+    said = {"answers": 1, "answer_tokens": 1, "temperatures": [0.0], "coverage": 1.0, "steps": 0, "batch_tokens": 1,
+            "rate": 0.1}
+    package.write(tmp_path / "out", made, model, IDS, said)
+    kept = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with torch.no_grad():
+        next(p for p in made.module.parameters() if p.requires_grad).view(-1)[0] = math.nan
+    with pytest.raises(ModelError, match=r"weights are no longer finite; the last good checkpoint is kept"):
+        fit.keep()
+    with pytest.raises(ModelError, match=r"isn't written to .*out: its weights aren't finite"):
+        package.write(tmp_path / "out", made, model, IDS, said)
+    assert kept == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    spoilt = {name: torch.full_like(t, math.nan) for name, t in load_file(tmp_path / "work" / KEPT).items()}
+    save_file(spoilt, tmp_path / "work" / KEPT, metadata={"format": "pt", "done": "3"})
+    with pytest.raises(ModelError, match="can't go on from"):
+        Fit(made.module, Plan(10), tmp_path / "work")
+
+
+def test_features_that_are_not_finite_are_refused(tmp_path: Path) -> None:
+    """Before any step, and nothing of them is listed."""
+    sick = copy.deepcopy(target().hf)
+    sick.model.layers[1].mlp.down_proj.weight[0, 0] = math.nan
+    with pytest.raises(ModelError, match=r"features that are NaN or infinite .*--dtype float32"):
+        train(wrap(sick), plan("medusa", tmp_path), Reporter())
+    assert not (tmp_path / "out").exists()
+    assert (tmp_path / "work" / "features" / "index.jsonl").read_text() == ""
 
 
 def test_agreement_counts_hits_and_overlap(tmp_path: Path) -> None:
