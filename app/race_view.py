@@ -19,16 +19,27 @@ from widgets.legend import Legend
 from widgets.panel import Panel
 from widgets.race_chart import RaceChart
 
-LANE_HEIGHT, DENSE_LANE = 126, 70
+LANE_HEIGHT, DENSE_LANE = 126, 66
 """Height of a lane's card at least, and where many lanes must share a window; with room to spare they share it, without
 even that they scroll."""
 CHART_HEIGHT, LOW_CHART = 126, 112
+FURNITURE = 110
+"""What else stands between the view's edges, a recording's strip included: its coming must not change a card's form."""
 FEW = 3
 """Lanes that have their room anywhere; more of them move together."""
 GAP, DENSE_GAP = 8, 4
+HANDLE, DENSE_HANDLE = 10, 6
 CHART_SHARE = 0.27
 """Of the height, for the charts, where the lanes leave them as much."""
 LANES, NOTHING = 0, 1
+
+
+class _Split(QSplitter):
+    resized = Signal()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.resized.emit()
 
 
 class RaceView(QWidget):
@@ -68,7 +79,7 @@ class RaceView(QWidget):
         self._charts = QSplitter(Qt.Orientation.Horizontal)
         self._charts.addWidget(self.race_chart)
         self._charts.addWidget(self.acceptance_chart)
-        self._split = QSplitter(Qt.Orientation.Vertical)
+        self._split = _Split(Qt.Orientation.Vertical)
         self._split.addWidget(self._stack)
         self._split.addWidget(self._charts)
         for splitter, weights in ((self._charts, (5, 3)), (self._split, (7, 3))):
@@ -76,6 +87,7 @@ class RaceView(QWidget):
             for place, weight in enumerate(weights):
                 splitter.setStretchFactor(place, weight)
         self._split.splitterMoved.connect(self._on_split_moved)
+        self._split.resized.connect(self._share_height)
 
         self.legend = Legend(screen, theme)
         self._foot = QHBoxLayout()
@@ -134,20 +146,23 @@ class RaceView(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._move_together()
-        self._share_height()
 
     def _move_together(self) -> None:
         """How low the cards and charts may get: many lanes make room for one another before they scroll."""
         px, count = self._theme.px, max(1, len(self.cards))
         chart = px(CHART_HEIGHT if count <= FEW else LOW_CHART)
-        room = self._split.height() - self._split.handleWidth() - chart
+        room = self.height() - px(FURNITURE) - chart
         dense = count > FEW and room < count * px(LANE_HEIGHT + GAP)
+        self._column.setContentsMargins(px(14), px(4 if dense else 8), px(14), px(0 if dense else 4))
+        self._column.setSpacing(px(4 if dense else 8))
+        self._split.setHandleWidth(px(DENSE_HANDLE if dense else HANDLE))
         self._lane_column.setSpacing(px(DENSE_GAP if dense else GAP))
         card = px(DENSE_LANE) if dense else px(LANE_HEIGHT)
         for one in self.cards:
             one.setMinimumHeight(card)
         for panel in (self.race_chart, self.acceptance_chart):
             panel.setMinimumHeight(chart)
+        self._share_height()
 
     def _on_split_moved(self) -> None:
         self._split_by_hand = True
@@ -188,7 +203,6 @@ class RaceView(QWidget):
         self.hover_card.hide()
         self._stack.setCurrentIndex(LANES if self.cards else NOTHING)
         self._move_together()
-        self._share_height()
 
     def _card(self, lane: str) -> LaneCard:
         card = LaneCard(self._screen, self._theme, lane)
@@ -201,10 +215,6 @@ class RaceView(QWidget):
 
     def _dress(self) -> None:
         px = self._theme.px
-        self._column.setContentsMargins(px(14), px(8), px(14), px(4))
-        self._column.setSpacing(px(8))
         self._foot.setSpacing(px(18))
-        for splitter in (self._split, self._charts):
-            splitter.setHandleWidth(px(10))
+        self._charts.setHandleWidth(px(HANDLE))
         self._move_together()
-        self._share_height()

@@ -173,9 +173,9 @@ class LaneCard(Card):
             return
         self._arranged = (tight, dense, self.theme.scale)
         self.setMinimumWidth(px(480))  # less than the layout asks for with all figures: they give way instead
-        top, bottom = (2, 4) if dense else (6, 8) if tight else (12, 14)
+        top, bottom = (1, 3) if dense else (6, 8) if tight else (12, 14)
         self._column.setContentsMargins(px(18), px(top), px(14), px(bottom))
-        self._column.setSpacing(px(1 if dense else 2 if tight else 8))
+        self._column.setSpacing(px(0 if dense else 2 if tight else 8))
         self._right.setSpacing(px(16 if dense else 22))
         for figure in self._figures:
             figure.role = ("title" if figure in self._small else "headline") if dense else (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QScrollArea
+from PySide6.QtWidgets import QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.setup import FIVE
@@ -31,6 +32,10 @@ def lanes_scroll(window: Window) -> QScrollArea:
     return area
 
 
+def shown_whole(widget: QWidget) -> bool:
+    return widget.visibleRegion().boundingRect() == widget.rect()
+
+
 @pytest.mark.parametrize("faults", [{}, {"eagle": MISSING}], ids=["all", "one fails"])
 def test_six_cards_fit_a_small_window(make_window: MakeWindow, qtbot: QtBot, faults: dict[str, str]) -> None:
     window = make_window(FakeWorkshop(limit=40, lane_faults=faults))
@@ -40,11 +45,37 @@ def test_six_cards_fit_a_small_window(make_window: MakeWindow, qtbot: QtBot, fau
     assert [row.kind for row in window.form.lanes.rows] == list(FIVE)
     assert len(window.race.cards) == 6
     for card in window.race.cards:
-        assert card.visibleRegion().boundingRect().height() == card.height()
+        assert shown_whole(card)
         assert card._about.visibleRegion().boundingRect().width() >= 80
         assert card._about.height() < 1.5 * card._about.fontMetrics().height()
         assert all(not figure.visibleRegion().isEmpty() for figure in card._figures[3:])
     assert window.race.race_chart.height() >= 112
+
+
+def test_six_cards_fit_it_too_while_a_recording_plays(make_window: MakeWindow, qtbot: QtBot) -> None:
+    """With the transport bar below, and above them what recording it is, at its end with a button to play it again."""
+    window = make_window(FakeWorkshop(limit=40))
+    raced(window, qtbot, 1280, 720)
+    window.conductor._play(list(window.store.records()), Path("six.spectrace"))
+    window.conductor.pause()
+    bar = window.race.recording_bar
+    for over in (False, True):
+        if over:
+            window.conductor.proceed()
+            qtbot.waitUntil(lambda: window.conductor.phase == "over", timeout=20_000)
+        qtbot.waitUntil(lambda over=over: bar._replay.isVisible() is over)  # type: ignore[misc]
+        assert shown_whole(bar)
+        assert shown_whole(window.foot)
+        assert len(window.race.cards) == 6
+        qtbot.waitUntil(lambda: all(map(shown_whole, window.race.cards)))
+        for card in window.race.cards:
+            assert shown_whole(card.ribbon)
+            assert card.ribbon.height() >= 10
+            assert card._body.height() >= card.stream._painter.line_height
+            assert shown_whole(card._body)
+        assert shown_whole(window.race.race_chart)
+        assert window.race.race_chart.height() >= 112
+        assert shown_whole(window.race.legend)
 
 
 def test_each_card_says_how_it_guesses(make_window: MakeWindow, qtbot: QtBot) -> None:
