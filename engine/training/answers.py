@@ -104,8 +104,8 @@ def write(path: Path, found: Iterator[Answer]) -> Iterator[Answer]:
 
 
 def read(path: Path) -> list[Answer]:
-    """All whole lines of such a file."""
-    return [parse(line) for line in whole(path)]
+    """All whole lines of such a file. Raises :class:`ModelError` for one that is broken."""
+    return whole(path, Answer)
 
 
 def spelled(answer: Answer) -> str:

@@ -68,7 +68,7 @@ def asked(target: Model, count: int, *, seed: int = 0, known: set[tuple[int, ...
 def keep(path: Path, target: Model, count: int, seed: int, progress: Callable[[int, int], None]
          ) -> list[tuple[int, ...]]:
     """``count`` such prompts out of a file of JSON lines, which gets those that it lacks."""
-    kept = [tuple(json.loads(line)) for line in whole(path)]
+    kept = whole(path, tuple[int, ...])
     fresh = asked(target, count - len(kept), seed=seed + len(kept), known=set(kept))
     for prompt in append(path, fresh, lambda prompt: json.dumps(prompt, separators=(",", ":"))):
         kept.append(prompt)

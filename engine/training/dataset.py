@@ -20,6 +20,7 @@ from engine.features import NORMED
 from engine.models import Model
 from engine.training.answers import Answer
 from engine.training.lines import mend, whole
+from engine.training.notes import damaged
 
 BATCH_TOKENS = 4096
 """Tokens a forward, pads included."""
@@ -51,8 +52,7 @@ class Dataset:
     def __init__(self, folder: Path, width: int) -> None:
         """``width``: numbers in a token's row."""
         self.folder, self.width = folder, width
-        self.sequences = list(_read(folder / "index.jsonl"))
-        rows = max((s.at + len(s.tokens) for s in self.sequences), default=0)
+        self.sequences, rows = _read(folder, width)
         self.features = torch.empty(0, width, dtype=torch.bfloat16)
         if rows:
             mapped = np.memmap(folder / "features.bin", dtype=np.int16, mode="r+", shape=(rows, width))
@@ -65,13 +65,15 @@ class Dataset:
 
 def extend(folder: Path, target: Model, answers: Sequence[Answer], depths: Sequence[int],
            progress: Callable[[int, int], None] = lambda done, total: None) -> None:
-    """Compute the features of those ``answers`` (the file's, in order) that the folder doesn't have yet."""
+    """Compute the features of those ``answers`` (the file's, in order) that the folder doesn't have yet. Raises
+    :class:`ModelError` if those it has are damaged, or if the target's aren't finite."""
     folder.mkdir(parents=True, exist_ok=True)
     index = folder / "index.jsonl"
     mend(index)
-    known = list(_read(index))
-    rows = max((s.at + len(s.tokens) for s in known), default=0)
     width = len(depths) * int(target.hf.get_input_embeddings().weight.shape[1])
+    known, rows = _read(folder, width)
+    if any(not 0 <= token < target.info.vocabulary for s in known for token in s.tokens):
+        raise damaged(index, f"it holds tokens that {target.info.name} doesn't have", remove=folder)
     path = folder / "features.bin"
     with path.open("ab") as file, index.open("a", encoding="utf-8") as lines:
         file.truncate(rows * width * 2)  # what a killed run wrote and never listed
@@ -125,7 +127,15 @@ def _features(target: Model, answers: Sequence[Answer], depths: Sequence[int]) -
     return [states[i, : len(one)].to("cpu", torch.bfloat16).contiguous() for i, one in enumerate(tokens)]
 
 
-def _read(index: Path) -> Iterator[Sample]:
-    for line in whole(index):
-        s = json.loads(line)
-        yield Sample(s["kind"], s["temperature"], s["begin"], tuple(s["tokens"]), s["at"])
+def _read(folder: Path, width: int) -> tuple[list[Sample], int]:
+    """The folder's sequences and how many rows they have. Raises :class:`ModelError` unless the rows are all there:
+    whoever opens a short file for more would get zeros, and learn from them."""
+    index, features = folder / "index.jsonl", folder / "features.bin"
+    found, rows = whole(index, Sample, remove=folder), 0
+    for s in found:
+        if s.at != rows or not 0 <= s.begin <= len(s.tokens):
+            raise damaged(index, "its sequences don't follow each other", remove=folder)
+        rows += len(s.tokens)
+    if rows and (not features.exists() or features.stat().st_size < rows * width * 2):
+        raise damaged(features, f"it is shorter than {index.name} says", remove=folder)
+    return found, rows

@@ -6,6 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
+
+from engine.training.notes import BROKEN, damaged
+
 T = TypeVar("T")
 
 
@@ -19,11 +23,19 @@ def mend(path: Path) -> None:
                 file.truncate(whole)
 
 
-def whole(path: Path) -> list[str]:
-    """All lines but one cut off by a crash; none where there is no file."""
+def whole(path: Path, kind: type[T], *, remove: Path | None = None) -> list[T]:
+    """What all lines of JSON hold but one cut off by a crash, each of the type ``kind``; none where there is no file.
+    Raises :class:`ModelError` for any other broken line; ``remove``: what must go then, else the file."""
     if not path.exists():
         return []
-    return [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+    read: msgspec.json.Decoder[T] = msgspec.json.Decoder(kind)
+    found = []
+    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
+        try:
+            found.append(read.decode(line))
+        except BROKEN as error:
+            raise damaged(path, f"its line {number} can't be read", remove=remove, details=str(error)) from error
+    return found
 
 
 def append(path: Path, found: Iterable[T], spelled: Callable[[T], str]) -> Iterator[T]:

@@ -13,6 +13,7 @@ from engine.drafters.checkpoint import CARD, CONFIG, FORMAT, WEIGHTS, load
 from engine.errors import ModelError
 from engine.models import Model
 from engine.training.fit import finite
+from engine.training.notes import put
 from engine.training.recipe import Recipe
 
 
@@ -62,9 +63,8 @@ def add_report(folder: Path, report: dict[str, Any]) -> None:
 
 
 def _write(folder: Path, config: dict[str, Any]) -> None:
-    (folder / "config.new").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-    (folder / "config.new").replace(folder / CONFIG)
-    (folder / CARD).write_text(card(config), encoding="utf-8")
+    put(folder / CONFIG, json.dumps(config, indent=2) + "\n")
+    put(folder / CARD, card(config))
 
 
 def figure(value: float | None) -> str:

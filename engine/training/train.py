@@ -33,6 +33,7 @@ from engine.training.batches import TrainingBatch, batches, collate
 from engine.training.dataset import Dataset, Sample, depths_for, extend
 from engine.training.fit import Fit, Plan, spoilt
 from engine.training.measured import Measured
+from engine.training.notes import damaged, note, put
 from engine.training.prompts import prompts
 from engine.training.recipe import Recipe, recipe
 from engine.training.report import Held, held_out, together
@@ -125,11 +126,12 @@ def workplace(target: Model, folder: Path, depths: Sequence[int]) -> Iterator[No
     try:
         with filelock.FileLock(folder / "lock", timeout=0):
             mine = {"target": target.info.name, "fingerprint": target.info.fingerprint, "depths": list(depths)}
-            note = folder / "target.json"
-            if note.exists() and (theirs := json.loads(note.read_text(encoding="utf-8"))) != mine:
-                raise ModelError(f"{folder} holds the work for {theirs['target']}, not for {target.info.name} as it is "
-                                 "here; choose another folder (--work).")
-            note.write_text(json.dumps(mine) + "\n", encoding="utf-8")
+            path = folder / "target.json"
+            if not path.exists():
+                put(path, json.dumps(mine) + "\n")
+            elif (theirs := note(path, dict[str, Any])) != mine:
+                raise ModelError(f"{folder} holds the work for {theirs.get('target', 'another target')}, not for "
+                                 f"{target.info.name} as it is here; choose another folder (--work).")
             yield
     except filelock.Timeout:
         raise ModelError(f"Another training is at work in {folder}; wait for it, or choose another folder "
@@ -148,18 +150,21 @@ def vocabulary(learned: Sequence[Sample], target: Model, options: Options) -> to
     if not path.exists():
         size = min(options.draft_vocabulary, target.info.vocabulary)
         ids = draft_vocabulary(learned, size, target.info.vocabulary)
-        path.write_text(json.dumps(ids.tolist()) + "\n", encoding="utf-8")
-    return torch.tensor(json.loads(path.read_text(encoding="utf-8")))
+        put(path, json.dumps(ids.tolist()) + "\n")
+    kept: list[int] = note(path, list[int])
+    if not kept or kept != sorted(set(kept)) or not 0 <= kept[0] <= kept[-1] < target.info.vocabulary:
+        raise damaged(path, f"it isn't a list of different tokens of {target.info.name}, in order")
+    return torch.tensor(kept)
 
 
 def make_data(target: Model, options: Options, depths: Sequence[int], report: Reporter) -> Dataset:
     """Answers that are missing, then features that are missing."""
     path = options.work / "answers.jsonl"
     if not path.exists():
-        begun = path.with_suffix(".new")
-        begun.write_text("".join(spelled(answer) + "\n" for answer in shipped(target)), encoding="utf-8")
-        begun.replace(path)
+        put(path, "".join(spelled(answer) + "\n" for answer in shipped(target)))
     done = read(path)
+    if any(not 0 <= token < target.info.vocabulary for a in done for token in (*a.prompt, *a.tokens)):
+        raise damaged(path, f"it holds tokens that {target.info.name} doesn't have")
     wanted = tasks(target, options, report)
     left = Counter((a.kind, a.prompt, a.temperature) for a in done)
     todo = []
@@ -213,7 +218,7 @@ def fit(made: Recipe, data: Dataset, learned: Sequence[Sample], kept_back: Seque
         return Point(step, sum(losses) / max(1, len(losses)), measured.greedy, measured.sampled)
 
     path = options.work / options.method / "curve.json"
-    points = [Point(**one) for one in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
+    points: list[Point] = note(path, list[Point]) if path.exists() else []
     run = Fit(made.module, Plan(options.steps, made.rate), options.work / options.method)
     for step in run.run(epoch, lambda batch: made.loss(batch, teacher, share=run.done / options.steps)):
         report(f"Training the {made.method} drafter", step.number, options.steps, "steps")
@@ -221,8 +226,7 @@ def fit(made: Recipe, data: Dataset, learned: Sequence[Sample], kept_back: Seque
             points = [one for one in points if one.step < step.number] + [point(step.number)]
             if not math.isfinite(points[-1].loss):
                 raise spoilt(step.number, "the loss on the answers kept back isn't finite", run.folder)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps([asdict(one) for one in points]) + "\n", encoding="utf-8")
+            put(path, json.dumps([asdict(one) for one in points]) + "\n")
             curve(points[-1])
     return run.done, points
 

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import copy
+import errno
 import json
 import math
 import random
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -519,3 +521,76 @@ def test_cancelling_keeps_what_was_made(tmp_path: Path) -> None:
     assert len(kept) >= 4
     train(model, replace(plan), Reporter())
     assert read(tmp_path / "work" / "answers.jsonl")[: len(kept)] == kept
+
+
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which a training was at work; copied, since tests damage it."""
+    folder = tmp_path_factory.mktemp("worked")
+    train(target(), plan("medusa", folder), Reporter())
+    return folder
+
+
+@pytest.mark.parametrize(("name", "content", "said"), [
+    ("target.json", b"", "target.json is damaged: it can't be read; delete it"),
+    ("target.json", b"[]", "target.json is damaged: it can't be read; delete it"),
+    ("answers.jsonl", b"nonsense\n", "answers.jsonl is damaged: its line 1 can't be read; delete it"),
+    ("answers.jsonl", b'{"kind":1}\n', "answers.jsonl is damaged: its line 1 can't be read; delete it"),
+    ("answers.jsonl", b"\xff\n", "answers.jsonl is damaged: its line 1 can't be read; delete it"),
+    ("answers.jsonl", b'{"kind":"chat","prompt":[1],"temperature":0.0,"tokens":[9999]}\n', "tokens that tiny doesn't"),
+    ("asked.jsonl", b"{}\n", "asked.jsonl is damaged: its line 1 can't be read; delete it"),
+    ("features/index.jsonl", b"nonsense\n", "index.jsonl is damaged: its line 1 can't be read; delete .*features,"),
+    ("features/index.jsonl", b'{"kind":"a","temperature":0,"at":7,"begin":1,"tokens":[1,2]}\n', "don't follow"),
+    ("features/index.jsonl", b'{"kind":"a","temperature":0,"at":0,"begin":1,"tokens":[1,9999]}\n', "that tiny doesn't"),
+    ("features/features.bin", b"", "features.bin is damaged: it is shorter than index.jsonl says; delete .*features,"),
+    ("features/features.bin", None, "features.bin is damaged: it is shorter than index.jsonl says; delete .*features,"),
+    ("vocabulary.json", b"", "vocabulary.json is damaged: it can't be read; delete it"),
+    ("vocabulary.json", b"{}", "vocabulary.json is damaged: it can't be read; delete it"),
+    ("vocabulary.json", b"[]", "vocabulary.json is damaged: it isn't a list of different tokens of tiny"),
+    ("vocabulary.json", b"[1, 99999]", "vocabulary.json is damaged: it isn't a list of different tokens of tiny"),
+    ("vocabulary.json", b"[-1, 2]", "vocabulary.json is damaged: it isn't a list of different tokens of tiny"),
+    ("vocabulary.json", b"[2, 2]", "vocabulary.json is damaged: it isn't a list of different tokens of tiny"),
+    ("medusa/curve.json", b"", "curve.json is damaged: it can't be read; delete it"),
+    ("medusa/curve.json", b"{}", "curve.json is damaged: it can't be read; delete it"),
+    ("medusa/curve.json", b'[{"step": 1}]', "curve.json is damaged: it can't be read; delete it"),
+])
+def test_a_damaged_file_of_the_work_is_named(name: str, content: bytes | None, said: str, worked: Path, tmp_path: Path
+                                             ) -> None:
+    """Nothing else is changed, and what to delete helps."""
+    work = tmp_path / "work"
+    shutil.copytree(worked / "work", work)
+    path = work / name
+    damage = path.read_bytes()[:-1] if content is None else content
+    path.write_bytes(damage)
+    with pytest.raises(ModelError, match=said) as caught:
+        train(target(), plan("medusa", tmp_path), Reporter())
+    assert str(path) in str(caught.value)
+    assert path.read_bytes() == damage, "changed, perhaps filled up with zeros"
+    assert not (tmp_path / "out").exists()
+    if f"delete {work / 'features'}," in str(caught.value):
+        shutil.rmtree(work / "features")
+    else:
+        path.unlink()
+    train(target(), plan("medusa", tmp_path), Reporter())
+
+
+@pytest.mark.parametrize("name", ["target.json", "vocabulary.json", "medusa/curve.json"])
+def test_a_full_disk_leaves_no_half_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What couldn't be written whole isn't there; with room again, the same command goes on."""
+    real = Path.write_text
+
+    def full(path: Path, text: str, **others: Any) -> int:
+        if path.name.startswith(Path(name).name):
+            real(path, text[: len(text) // 2], **others)
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(path, text, **others)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space"):
+        train(target(), plan("medusa", tmp_path), Reporter())
+    monkeypatch.setattr(Path, "write_text", real)
+    assert not (tmp_path / "work" / name).exists()
+    train(target(), plan("medusa", tmp_path), Reporter())
+    before = (tmp_path / "work" / "target.json").stat().st_mtime_ns
+    train(target(), plan("medusa", tmp_path), Reporter())
+    assert (tmp_path / "work" / "target.json").stat().st_mtime_ns == before, "written again, though nothing changed"
