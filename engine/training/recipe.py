@@ -12,6 +12,7 @@ from torch import nn
 from engine.drafters.draft import grown, trained_part
 from engine.drafters.eagle_head import EagleHead, EagleShape, llama_config
 from engine.drafters.medusa_heads import MedusaHeads, MedusaShape
+from engine.errors import ModelError
 from engine.models import Model
 from engine.runner import text_config
 from engine.training.batches import TrainingBatch
@@ -48,9 +49,31 @@ def recipe(method: str, target: Model, ids: torch.Tensor, depths: Sequence[int])
     return RECIPES[method](target, ids, tuple(depths))
 
 
+def rehearse(method: str, target: Model, depths: Sequence[int], start: Callable[[Recipe], object]) -> None:
+    """Make the network and take its loss once, on nothing: what can't be trained is found before hours of making data.
+    ``start`` gives the network the weights that it shall begin with. Raises :class:`ModelError`."""
+    try:
+        ids = torch.arange(1)
+        made = recipe(method, target, ids, depths)
+        start(made)
+        teacher, length = Teacher(target.hf, ids), 8
+        device, width = teacher.head.device, len(depths) * text_config(target.hf).hidden_size
+        made.module.to(device)
+        batch = TrainingBatch(torch.zeros(1, length, dtype=torch.int64),
+                              torch.zeros(1, length, width, dtype=torch.bfloat16),
+                              torch.tensor([1]), torch.tensor([length])).to(device)
+        with torch.no_grad(), torch.autocast(device.type, dtype=torch.bfloat16):
+            made.loss(batch, teacher)
+    except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
+        others = " or ".join(other for other in METHODS if other != method)
+        raise ModelError(f"No {method} drafter can be made for {target.info.name}: its network isn't built as the "
+                         f"training expects; try {others}, or another target.",
+                         details=f"{type(error).__name__}: {error}") from error
+
+
 def _eagle(target: Model, ids: torch.Tensor, depths: tuple[int, ...]) -> Recipe:
     text = text_config(target.hf)
-    intermediate = text.intermediate_size * 4 // 3  # the layer has to make up for all that it replaces
+    intermediate = _intermediate(text) * 4 // 3  # the layer has to make up for all that it replaces
     head = EagleHead(EagleShape(llama_config(text, intermediate=intermediate), len(ids), len(depths) * text.hidden_size,
                                 norm_features=True))
     del head.lm_head  # shared with the target
@@ -60,6 +83,13 @@ def _eagle(target: Model, ids: torch.Tensor, depths: tuple[int, ...]) -> Recipe:
     return Recipe("eagle", head, lambda batch, teacher, measured=None, share=1.0: eagle_loss(
         head, batch, teacher, depth=depth_at(share), measured=measured),
         {"intermediate": intermediate, "draft_vocabulary": len(ids), "depths": list(depths)}, rate=1e-2)
+
+
+def _intermediate(text: Any) -> int:
+    """How wide a target's feed-forward layers are; kinds like GPT-2 name it otherwise, or leave it to be four times the
+    hidden size."""
+    named = (getattr(text, name, None) for name in ("intermediate_size", "n_inner"))
+    return next((size for size in named if isinstance(size, int)), 4 * int(text.hidden_size))
 
 
 def _medusa(target: Model, ids: torch.Tensor, depths: tuple[int, ...]) -> Recipe:

@@ -32,10 +32,11 @@ from engine.training.asked import KIND, keep
 from engine.training.batches import TrainingBatch, batches, collate
 from engine.training.dataset import Dataset, Sample, depths_for, extend
 from engine.training.fit import Fit, Plan, spoilt
+from engine.training.lines import whole
 from engine.training.measured import Measured
 from engine.training.notes import damaged, note, put
 from engine.training.prompts import prompts
-from engine.training.recipe import Recipe, recipe
+from engine.training.recipe import Recipe, recipe, rehearse
 from engine.training.report import Held, held_out, together
 from engine.training.shipped import shipped, ships
 from engine.training.teacher import Teacher, coverage, draft_vocabulary
@@ -96,15 +97,18 @@ def train(target: Model, options: Options, report: Reporter,
     if getattr(target.tokenizer, "chat_template", None) is None:
         raise ModelError(f"{target.info.name} has no chat template, so it can't answer the prompts that drafters learn "
                          "from; choose an instruction-tuned target.")
+    for folder, flag in ((options.out, "--out"), (options.work, "--work")):
+        check_folder(folder, flag)
     depths = depths_for(target.info.layers)
+    rehearse(options.method, target, depths,
+             lambda made: package.begin(made, target, options.start) if options.start else None)
     with workplace(target, options.work, depths):
         data = make_data(target, options, depths, report)
         kept_back = [s for s in data.sequences if is_kept_back(s)]
         kept_back = random.Random(0).sample(kept_back, min(len(kept_back), MEASURED_ON))
         learned = [s for s in data.sequences if not is_kept_back(s)]
         if not learned:
-            raise ModelError(f"There is nothing to learn from: no prompt leaves {target.info.name} room for an answer "
-                             f"of {options.max_new_tokens} tokens; ask for shorter ones (--answer-tokens).")
+            raise nothing_to_learn(target, data, options)
         ids = vocabulary(learned, target, options)
         torch.manual_seed(options.seed)
         made = recipe(options.method, target, ids, depths)
@@ -116,6 +120,26 @@ def train(target: Model, options: Options, report: Reporter,
             "steps": steps, "batch_tokens": options.batch_tokens, "rate": made.rate, "seed": options.seed,
             "begun_from": before, "curve": [asdict(point) for point in points]})
     return options.out
+
+
+def check_folder(folder: Path, flag: str) -> None:
+    """Raises :class:`ModelError` if ``folder`` can't be made since a file is in its way."""
+    for place in (folder, *folder.parents):
+        if place.exists() and not place.is_dir():
+            raise ModelError(f"{place} is a file, so {folder} can't be a folder; choose another place ({flag}).")
+
+
+def nothing_to_learn(target: Model, data: Dataset, options: Options) -> ModelError:
+    """Why: with none asked there is no answer, few may all be kept back, long ones don't fit."""
+    if data.sequences:
+        why = "the few answers are all kept back to measure on; ask for more (--prompts, --asked)"
+    elif options.prompts == 0 and not whole(options.work / "asked.jsonl", tuple[int, ...]):
+        why = (f"{target.info.name} is asked nothing (no prompts, and no questions of its own); ask for some "
+               "(--prompts, --asked)")
+    else:
+        why = (f"no prompt leaves {target.info.name} room for an answer of {options.max_new_tokens} tokens; ask for "
+               "shorter ones (--answer-tokens)")
+    return ModelError(f"There is nothing to learn from: {why}.")
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import pytest
 import torch
+import transformers
 from safetensors.torch import load_file, save_file
 
 from app import commandline
@@ -32,6 +33,8 @@ from engine.settings import DrafterSettings, RunSettings, Sampling
 from engine.training import answers as making
 from engine.training import medusa as training_medusa
 from engine.training import package
+from engine.training import recipe as recipes
+from engine.training import train as training
 from engine.training.answers import Answer, Task, answers, read, write
 from engine.training.asked import LONGEST, MARK, SHORTEST, asked, frame, keep
 from engine.training.batches import TrainingBatch, batches, collate
@@ -402,8 +405,18 @@ def test_a_work_folder_is_for_one_target_and_one_training(tmp_path: Path) -> Non
 def test_nothing_to_learn_from_is_said(tmp_path: Path) -> None:
     plan = Options("medusa", tmp_path / "out", tmp_path / "work", prompts=1, asked=0, max_new_tokens=tiny.CONTEXT,
                    steps=1)
-    with pytest.raises(ModelError, match="nothing to learn from"):
+    with pytest.raises(ModelError, match="nothing to learn from: no prompt leaves tiny room"):
         train(target(), plan, Reporter())
+    with pytest.raises(ModelError, match=r"nothing to learn from: tiny is asked nothing .*\(--prompts, --asked\)"):
+        train(target(), replace(plan, work=tmp_path / "other", prompts=0), Reporter())
+    train(target(), replace(plan, max_new_tokens=4), Reporter())
+    train(target(), replace(plan, prompts=0), Reporter())  # answers that are there are enough
+
+
+def test_answers_that_are_all_kept_back_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "is_kept_back", lambda sample: True)
+    with pytest.raises(ModelError, match="nothing to learn from: the few answers are all kept back"):
+        train(target(), plan("medusa", tmp_path), Reporter())
 
 
 def test_answers_shorter_than_a_chain_are_learned_from(tmp_path: Path) -> None:
@@ -594,3 +607,44 @@ def test_a_full_disk_leaves_no_half_file(name: str, tmp_path: Path, monkeypatch:
     before = (tmp_path / "work" / "target.json").stat().st_mtime_ns
     train(target(), plan("medusa", tmp_path), Reporter())
     assert (tmp_path / "work" / "target.json").stat().st_mtime_ns == before, "written again, though nothing changed"
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("inner", [None, 48])
+def test_a_target_that_names_its_sizes_otherwise_is_trained_for(method: str, inner: int | None, tmp_path: Path) -> None:
+    """GPT-2 has no ``intermediate_size``: its layers are four times as wide as the hidden size, or ``n_inner``."""
+    hf = tiny.model("gpt2", vocabulary=VOCABULARY)
+    if inner:
+        settings = copy.deepcopy(hf.config)
+        settings.n_inner = inner
+        hf = transformers.GPT2LMHeadModel(settings).eval().requires_grad_(False)
+    model = wrap(hf)
+    train(model, plan(method, tmp_path), Reporter())
+    shape = json.loads((tmp_path / "out" / "config.json").read_text())["shape"]
+    assert method != "eagle" or shape["intermediate"] == (inner or 4 * 32) * 4 // 3
+    asked = [RunSettings(drafter=DrafterSettings(kind=method, model=str(tmp_path / "out")), max_new_tokens=8)]
+    plain = lanes(model, [5, 9, 7], [RunSettings(max_new_tokens=8)])[0]
+    assert lanes(model, [5, 9, 7], asked)[0].tokens == plain.tokens
+
+
+@pytest.mark.parametrize("fault", [AttributeError, RuntimeError])
+def test_what_cannot_be_trained_is_said_before_any_data_is_made(
+        fault: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> torch.Tensor:
+        raise fault("no such part")
+
+    monkeypatch.setattr(recipes, "eagle_loss", broken)
+    with pytest.raises(ModelError, match=r"No eagle drafter can be made for tiny.*; try draft or medusa"):
+        train(target(), plan("eagle", tmp_path), Reporter())
+    with pytest.raises(ModelError, match="nowhere"):
+        train(target(), plan("medusa", tmp_path, start=str(tmp_path / "nowhere")), Reporter())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_in_the_way_is_said_before_any_data_is_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("a person's own")
+    for flag, change in (("--out", {"out": tmp_path / "file"}), ("--out", {"out": tmp_path / "file" / "below" / "it"}),
+                         ("--work", {"work": tmp_path / "file"}), ("--work", {"work": tmp_path / "file" / "below"})):
+        with pytest.raises(ModelError, match=rf"file is a file, so .* can't be a folder; .*{flag}"):
+            train(target(), replace(plan("medusa", tmp_path), **change), Reporter())  # type: ignore[arg-type]
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
