@@ -117,7 +117,7 @@ def ended_in_words(records: Iterator[Record], log: Scribe, seq: Transcript) -> I
     try:
         yield from records
     except SpecScopeError as error:
-        yield log.finished("error", seq.text, printable(str(error), SENTENCE), printable(error.details, DETAILS))
+        yield log.finished("error", seq.text, printable(str(error), SENTENCE), printable(str(error.details), DETAILS))
     except Exception as error:
         yield log.finished("error", seq.text, "This lane stopped on a fault of SpecScope or of the model's code: "
                            f"{told(error)}", printable(traceback.format_exc(), DETAILS))

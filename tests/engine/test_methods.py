@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import pytest
 import torch
 
 from app import commandline
 from app.options import run_settings
-from engine import methods
+from engine import methods, trace
 from engine.debugger.what_if import NoChange, OtherToken
-from engine.drafters.base import BY_HAND
+from engine.drafters.base import BY_HAND, RoundDraws
 from engine.errors import ModelError, SettingsError
 from engine.methods import MAX_GAMMA
 from engine.proof.enumeration import enumerate_sequences
@@ -210,6 +211,27 @@ def test_a_branch_of_the_example(bigram: None, sampling: object) -> None:
     assert (first.token, first.source) == (41, BY_HAND)
 
 
+@dataclass(frozen=True)
+class Chosen(RoundDraws):
+    """A person puts a token in the first draft's place."""
+
+    token: int
+
+    def instead(self, index: int) -> int | None:
+        return None if index else self.token
+
+
+@pytest.mark.parametrize(("token", "q"), [(2, [0.0, 0.5, 0.5]), (0, [1.0, 0.0, 0.0])], ids=["drawable", "never drawn"])
+@pytest.mark.parametrize("greedy", [True, False])
+def test_a_token_by_hand_keeps_the_example_s_q_where_that_gives_it_a_chance(bigram: None, greedy: bool, token: int,
+                                                                           q: list[float]) -> None:
+    methods.maker("bigram")
+    made = sys.modules["specscope_bigram"].Bigrams(3, greedy, torch.device("cpu"))
+    draft = next(made.propose((0, 1, 0, 2, 0), 1, Chosen(0, 5, token)))
+    assert (draft.token, draft.draw, draft.source) == (token, None, BY_HAND)
+    assert draft.q.tolist() == q
+
+
 # Broken ones
 
 PARTS = {"prefill": "    def prefill(self, tokens): pass\n", "cut": "    def cut(self, length): pass\n",
@@ -238,6 +260,8 @@ def failed() -> RunFinished:
     assert lane.finished.reason == "error", lane.tokens
     assert "odd" in lane.finished.message
     assert "\n" not in lane.finished.message
+    assert len(lane.finished.message) < 1000
+    msgspec.json.encode(lane.finished)
     return lane.finished
 
 
@@ -280,6 +304,33 @@ BROKEN = [
     (proposing("Draft(1, torch.full((352,), float('nan')))"), "is no distribution"),
     (proposing("Draft(1, torch.eye(352)[2])"), "gives token 1 no chance"),
     (proposing("Draft(1, None)", "Draft(1, torch.eye(352)[1])"), "some drafts of a round have a q"),
+    (proposing("Draft(1, torch.eye(352)[1].to_sparse())"), "no tensor of 352 probabilities"),
+    (proposing("Draft(1, torch.ones(352, device='meta'))"), "no tensor of 352 probabilities"),
+    (proposing("Draft(torch.tensor(7, device='meta'), None)"), "not one int64 with a value"),
+    (proposing("Draft(10 ** 5000, None)"), "its token is of the type int, but the target has 352"),
+    (proposing("'x' * 5_000_000"), "'xxx.* is no Draft"),
+    (proposing("Draft(1, None, torch.tensor(0.5))"), r"its draw is tensor\(0.5000\), not a number from 0 to below 1"),
+    (proposing("Draft(1, None, float('nan'))"), "its draw is nan"),
+    (proposing("Draft(1, None, 1.0)"), "its draw is 1.0"),
+    (proposing("Draft(1, None, -0.1)"), "its draw is -0.1"),
+    (proposing("Draft(1, None, True)"), "its draw is True"),
+    (proposing("Draft(1, None, 'half')"), "its draw is 'half'"),
+    (proposing("Draft(1, None, 0.5, None)"), "its source is None, not a text"),
+    (proposing("Draft(1, None, 0.5, b'x')"), "its source is b'x'"),
+    (proposing("Draft(1, None, 0.5, ['x' * 5_000_000])"), r"its source is \['xxx"),
+    (proposing("exec('raise SystemExit(3)')"), r"failed in propose\(\): SystemExit: 3"),
+    (proposing("exec('raise GeneratorExit')"), r"failed in propose\(\): GeneratorExit"),
+    (proposing("exec('raise ValueError(\\'x\\' * 5_000_000)')"), r"failed in propose\(\): ValueError: xxx"),
+    (proposing("exec('raise ValueError(\\'\\\\ud800 \\\\n \\\\n more\\')')"), r"propose\(\): ValueError: \? more"),
+    (odd(head="class Mute(Exception):\n    def __str__(self): return 1 / 0\n",
+         prefill="    def prefill(self, tokens): raise Mute\n"), r"prefill\(\): Mute: its message can't be read, Zero"),
+    (odd(about="    about = property(lambda self: 1 / 0)\n"), "odd failed in about: ZeroDivisionError"),
+    (odd(about="    about = b'zz'\n"), "its about is b'zz', not a line of text"),
+    (odd(slots="    slots = property(lambda self: 1 / 0)\n"), "odd failed in slots: ZeroDivisionError"),
+    (odd(slots="    slots = None\n"), "odd failed in slots: TypeError"),
+    (odd(slots="    slots = float('inf')\n"), "odd failed in slots: TypeError"),
+    (odd(slots="    slots = -5\n"), "it uses -5 slots"),
+    (odd(slots="    slots = 2 ** 70\n"), r"it uses \d+ slots, but there are \d+ tokens"),
 ]
 """The code, and what its lane says."""
 
@@ -296,6 +347,38 @@ def test_one_that_proposes_too_much_or_spoils_its_tokens_does_no_harm(install: I
     one = run(target(), PROMPT, settings("odd", tokens=20))
     assert one.tokens == run(target(), PROMPT, settings(tokens=20)).tokens
     assert max(r.drafted for r in one.rounds) == 4
+
+
+def test_a_q_that_is_written_again_was_copied(install: Install) -> None:
+    """Drafts that are judged after the round's last one."""
+    code = """    def propose(self, tokens, count, draws):
+        for i in range(count):
+            q = torch.full((352,), 1 / 352)
+            token = torch.tensor(7)
+            yield Draft(token, q, 0.5)
+            {then}
+"""
+    install(odd(propose=code.format(then="q[:], token[()] = float('nan'), 400")), kind="odd")
+    install(odd(propose=code.format(then="pass")), kind="even")
+    spoilt, sound = lanes(target(), PROMPT, [settings("odd", sampling=WARM), settings("even", sampling=WARM)])
+    assert spoilt.finished.reason == "length", spoilt.finished.message
+    assert spoilt.tokens == sound.tokens
+    assert [(d.token, d.q) for d in spoilt.drafted] == [(d.token, d.q) for d in sound.drafted]
+
+
+def test_what_a_package_says_is_made_fit_for_a_trace(install: Install, tmp_path: Path) -> None:
+    """Numbers of numpy too."""
+    install(odd(head="import numpy\n", about="    about = 'x' * 2_000_000\n", slots="    slots = True\n",
+                propose="    def propose(self, tokens, count, draws):\n"
+                        "        yield Draft(5, None, numpy.float32(0.5), '\\ud800' + 'y' * 2_000_000)\n"))
+    one = run(target(), PROMPT, settings("odd"))
+    assert one.finished.reason == "length", one.finished.message
+    assert (one.started.about[:3], len(one.started.about)) == ("xxx", 300)
+    assert {(type(d.draw), d.draw, d.source[:3], len(d.source)) for d in one.drafted} == {(float, 0.5, "?yy", 300)}
+    with trace.Writer(tmp_path / "it.spectrace") as writer:
+        for record in one.records:
+            writer.write(record)
+    assert len(list(trace.read(tmp_path / "it.spectrace"))) == len(one.records)
 
 
 def test_an_object_in_a_module_may_be_the_method(install: Install) -> None:
