@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from widgets.card import Card, CardTitle
 from widgets.empty_state import EmptyState
-from widgets.plot import Plot
+from widgets.plot import Plot, headroom
 from widgets.protocols import LaneView, StoreView, ThemeView
 from widgets.steps import sparsely
 
@@ -18,8 +18,12 @@ GROUP = 0.78
 """Share of a position's room that its bars take."""
 STUB = 2.5
 """Logical pixels: what is left of the bar of drafts that were tested and never accepted. No bar: never tested."""
+SHARES = ((0, 25, 50, 75, 100), (0, 50, 100), (0, 100))
+"""Percentages on the axis: the most that don't touch."""
 LEAST = 3
 """Positions there is always room for, so that the first bars are no slabs."""
+NO_DRAFTER = "Plain decoding drafts nothing: add a drafter lane."
+WAITING = "Each drafter's bars come with the first draft that is tested."
 
 
 class AcceptanceChart(Card):
@@ -28,12 +32,14 @@ class AcceptanceChart(Card):
     def __init__(self, store: StoreView, theme: ThemeView, parent: QWidget | None = None) -> None:
         super().__init__(store, theme, parent)
         self._title = CardTitle(theme, "Acceptance by draft position", "accepted ÷ tested")
-        self._empty = EmptyState(theme, "No draft was tested yet", "Plain decoding drafts nothing: add a drafter lane.")
+        self._empty = EmptyState(theme, "No draft was tested yet", NO_DRAFTER)
         self._plot = Plot(theme, self._hover, self.mark_dirty)
         self._bars: dict[str, pg.BarGraphItem] = {}
         self._grid: list[pg.InfiniteLine] = []
         self._axis = (0, 0)
         """Positions shown, and every how many of them has a number."""
+        self._height = 0.0
+        """The plot's, that its shares were written for."""
         self._hovered: QPointF | None = None
         self._figures = pg.TextItem(anchor=(0, 0))
         self._figures.setZValue(20)
@@ -50,20 +56,14 @@ class AcceptanceChart(Card):
 
     def restyle(self) -> None:
         px = self.theme.px
-        self._column.setContentsMargins(px(16), px(12), px(12), px(6))
+        self._column.setContentsMargins(px(16), px(8), px(12), px(6))
         self._column.setSpacing(px(4))
         self._title.set_theme(self.theme)
         self._empty.set_theme(self.theme)
         self._plot.dress(self.theme)
         for item in (*self._bars.values(), *self._grid):
             self._plot.removeItem(item)
-        self._bars, self._axis = {}, (0, 0)
-        self._plot.set_ticks("left", [(value / 100, f"{value} %") for value in (0, 25, 50, 75, 100)])
-        self._grid = [pg.InfiniteLine(value / 100, angle=0, pen=pg.mkPen(self.theme.colour("line"), width=1))
-                      for value in (0, 25, 50, 75, 100)]
-        for line in self._grid:
-            line.setZValue(-10)
-            self._plot.addItem(line, ignoreBounds=True)
+        self._bars, self._grid, self._axis, self._height = {}, [], (0, 0), 0.0
         self.update()
 
     def _drafting(self) -> list[LaneView]:
@@ -73,9 +73,12 @@ class AcceptanceChart(Card):
         lanes = self._drafting()
         self._pages.setCurrentWidget(self._plot if lanes else self._empty)
         if not lanes:
+            drafters = [lane for lane in self.store.lanes if not lane.plain]
+            self._empty.set_text("No draft was tested yet", NO_DRAFTER if not drafters else WAITING)
             return
         for gone in set(self._bars) - {lane.id for lane in lanes}:
             self._plot.removeItem(self._bars.pop(gone))
+        self._step_shares()
         self._step_positions(max(len(lane.tested_at) for lane in lanes))
         width = GROUP / len(lanes)
         stub = STUB * self.theme.scale * self._plot.view.viewPixelSize()[1]
@@ -93,10 +96,28 @@ class AcceptanceChart(Card):
         self._bars[lane.id] = bars
         return bars
 
+    def _step_shares(self) -> None:
+        """As many percentages as there is height for."""
+        height, label = self._plot.view.height(), QFontMetricsF(self.theme.font("axis")).height()
+        if height == self._height:
+            return
+        self._height = height
+        top = max(1.06, headroom(height, label))
+        self._plot.setRange(yRange=(0, top), padding=0)
+        shares = next((some for some in SHARES if (len(some) - 1) * 1.2 * label * top <= height), SHARES[-1])
+        self._plot.set_ticks("left", [(share / 100, f"{share} %") for share in shares])
+        for line in self._grid:
+            self._plot.removeItem(line)
+        self._grid = [pg.InfiniteLine(share / 100, angle=0, pen=pg.mkPen(self.theme.colour("line"), width=1))
+                      for share in shares]
+        for line in self._grid:
+            line.setZValue(-10)
+            self._plot.addItem(line, ignoreBounds=True)
+
     def _step_positions(self, count: int) -> None:
         """As far as any draft was tested, which may be less than γ."""
         if count != self._axis[0]:
-            self._plot.setRange(xRange=(0.4, max(count, LEAST) + 0.6), yRange=(0, 1.06), padding=0)
+            self._plot.setRange(xRange=(0.4, max(count, LEAST) + 0.6), padding=0)
         metrics = QFontMetricsF(self.theme.font("axis"))
         label = metrics.horizontalAdvance(str(count)) + 0.6 * metrics.height()
         every = sparsely(label * self._plot.view.viewPixelSize()[0])

@@ -63,3 +63,9 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
     def wheelEvent(self, event: Any) -> None:
         """Not ours: the page around may scroll."""
         event.ignore()
+
+
+def headroom(plot: float, label: float) -> float:
+    """By what the highest number on the left axis must be multiplied for it to be the top of a plot so many pixels
+    high, if half of a label as high as that is to stand above it."""
+    return 1 / (1 - min(0.5, 0.5 * label / max(plot, 1.0)))

@@ -6,20 +6,24 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QFontMetricsF
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from widgets.card import Card, CardTitle
 from widgets.counted import counted, plural
 from widgets.empty_state import EmptyState
 from widgets.known import timed
 from widgets.label_places import Line, place
+from widgets.lane_names import LaneNames
 from widgets.marks import swatch_path
-from widgets.plot import Plot
+from widgets.plot import Plot, headroom
 from widgets.protocols import LaneView, StoreView, ThemeView
 from widgets.steps import step_up, ticks
 
 OVER_TIME = "Tokens over each lane's own clock", "steeper is faster; prefill included"
 OVER_ROUNDS = "Tokens over rounds", "steeper is more tokens a round; no times are known"
+FEW = 3
+"""Lanes whose names stand at the ends of their lines; the names of more would hide lines, so they stand beside."""
 MOST_POINTS = 240
 """Drawn per lane. A wide, smooth line costs by the square of its points, and a screen can't show more."""
 
@@ -41,6 +45,8 @@ class RaceChart(Card):
         """Where each lane's name stands, so that it stays there."""
         self._over_time = True
         self._ranges = (0.0, 0.0)
+        self._room: tuple[float, ...] = ()
+        """What the ranges were set for, besides."""
         self._hovered: float | None = None
         self._cross = pg.InfiniteLine(angle=90)
         self._cross.hide()
@@ -52,7 +58,12 @@ class RaceChart(Card):
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
         self._pages.addWidget(self._plot)
-        layout = self._column = QVBoxLayout(self)
+        self._names = LaneNames(theme)
+        self._names.hide()
+        self._row = QHBoxLayout(self)
+        layout = self._column = QVBoxLayout()
+        self._row.addLayout(layout, 1)
+        self._row.addWidget(self._names)
         for over_time, title in self._titles.items():
             layout.addWidget(title)
             title.setVisible(over_time)
@@ -62,7 +73,9 @@ class RaceChart(Card):
 
     def restyle(self) -> None:
         px = self.theme.px
-        self._column.setContentsMargins(px(16), px(12), px(12), px(6))
+        self._row.setContentsMargins(px(16), px(8), px(12), px(6))
+        self._row.setSpacing(px(10))
+        self._names.set_theme(self.theme)
         self._column.setSpacing(px(4))
         for title in self._titles.values():
             title.set_theme(self.theme)
@@ -76,10 +89,16 @@ class RaceChart(Card):
         self._ranges = (0.0, 0.0)
         self.update()
 
+    @property
+    def _many(self) -> bool:
+        return len(self.store.lanes) > FEW
+
     # Once a frame
 
     def sync(self) -> None:
         lanes = [lane for lane in self.store.lanes if lane.committed]
+        self._names.setVisible(bool(lanes) and self._many)
+        self._names.show_lanes(self.store.lanes)
         if not lanes:
             self._pages.setCurrentWidget(self._empty)
             return
@@ -92,7 +111,11 @@ class RaceChart(Card):
             line = self._lines.get(lane.id) or self._add_lane(lane)
             line.setData(x, y)
             self._ends[lane.id].setData([x[-1]], [y[-1]])
-        self._place_labels(lanes)
+        if self._many:
+            for label in self._labels.values():
+                label.hide()
+        else:
+            self._place_labels(lanes)
         self._show_figures()
 
     def _choose_axis(self, over_time: bool) -> None:
@@ -134,15 +157,18 @@ class RaceChart(Card):
                 self._plot.removeItem(items.pop(gone))
 
     def _step_ranges(self, lanes: list[LaneView]) -> None:
-        """Room for a fifth more than there is, so that labels fit behind the lines' ends; only ever in steps."""
+        """Only ever in steps. Names at the lines' ends need room for a fifth more than there is."""
         longest = max(float(self._x(lane)[-1]) for lane in lanes)
         span = step_up(longest * 1.02, 0.5) if self._over_time else step_up(longest, 10)
         height = step_up(max(float(lane.tokens[-1]) for lane in lanes) * 1.04, 10)
-        if (span, height) == self._ranges:
+        label = QFontMetricsF(self.theme.font("axis")).height()
+        plot = self._plot.view.height()
+        if ((span, height), (plot, self._many)) == (self._ranges, self._room):
             return
-        self._ranges = (span, height)
-        self._plot.setRange(xRange=(0, span * 1.22), yRange=(0, height * 1.06), padding=0)
-        heights = ticks(height, 4)
+        self._ranges, self._room = (span, height), (plot, self._many)
+        top = height * max(1.06, headroom(plot, label))
+        self._plot.setRange(xRange=(0, span * (1.03 if self._many else 1.22)), yRange=(0, top), padding=0)
+        heights = ticks(height, max(1, min(4, int(plot / (1.2 * label)))))
         self._plot.set_ticks("left", [(value, f"{value:,.0f}") for value in heights])
         self._plot.set_ticks("bottom", [(value, self._told(value, "g")) for value in ticks(span, 6)])
         for line in self._grid:
