@@ -7,6 +7,7 @@ recording that is gone on with has the same ones, or says that they aren't there
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +33,29 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="Made")
 
+TRIES = 4
+"""To read weights that are written anew meanwhile."""
+
+BETWEEN = 1.0
+"""Seconds for which config.json may lag behind the weights that are written before it, at most."""
+
+
+def _digest(folder: Path) -> str:
+    """Of the drafter there, not of one half of it and one half of the former: one that is being written is waited
+    for."""
+    while _half_written(folder):
+        time.sleep(0.02)
+    return checkpoint.digest(folder)
+
+
+def _half_written(folder: Path) -> bool:
+    """Were its weights written just now, but not yet its config.json?"""
+    try:
+        weights, config = ((folder / name).stat().st_mtime for name in (checkpoint.WEIGHTS, checkpoint.CONFIG))
+    except OSError:
+        return False
+    return config < weights and 0 <= time.time() - weights < BETWEEN
+
 
 class Shelf(Generic[T]):
     """What was read is never changed, so runs share it; files that were written anew are read anew."""
@@ -49,24 +73,34 @@ class Shelf(Generic[T]):
         """What was read of the weights; its ``about`` tells their digest. Raises :class:`ModelError` when they can't
         be found or read, :class:`MismatchError` when they don't fit the target or aren't those that the settings
         name."""
-        folder = self._find(drafter, target, weights=drafter.weights)
-        found = checkpoint.digest(folder)
-        if drafter.weights not in ("", found):
-            raise MismatchError(
-                f"This lane was drafted with the {self.method} weights {drafter.weights}, but those of "
-                f"{drafter.model or folder} are {found}, which would draft otherwise: they were trained since, or the "
-                "lane is from where there are others. Put the former weights back, go on with another drafter, or "
-                "decode the prompt anew with these.", details=f"looked for in {folder}")
         known = self._read.setdefault(target.hf, {})
-        if drafter.model not in known or known[drafter.model][0] != found:
-            made = self._make(checkpoint.read(folder, drafter.model), target)
-            known[drafter.model] = found, replace(made, about=f"{made.about}; weights {found}")
-        return known[drafter.model][1]
+        for _ in range(TRIES):
+            folder = self._find(drafter, target, weights=drafter.weights)
+            found = _digest(folder)
+            if drafter.weights not in ("", found):
+                raise MismatchError(
+                    f"This lane was drafted with the {self.method} weights {drafter.weights}, but those of "
+                    f"{drafter.model or folder} are {found}, which would draft otherwise: they were trained since, or "
+                    "the lane is from where there are others. Put the former weights back, go on with another "
+                    "drafter, or decode the prompt anew with these.", details=f"looked for in {folder}")
+            if drafter.model in known and known[drafter.model][0] == found:
+                return known[drafter.model][1]
+            try:
+                made = self._make(checkpoint.read(folder, drafter.model), target)
+            except ModelError:
+                if _digest(folder) == found:
+                    raise
+                continue
+            if _digest(folder) == found:  # else it may have read others than were digested
+                known[drafter.model] = found, replace(made, about=f"{made.about}; weights {found}")
+                return known[drafter.model][1]
+        raise ModelError(f"The {self.method} drafter in {folder} is written anew again and again, so it can't be read; "
+                         "wait until its training is done, and start again.")
 
     def weights(self, drafter: DrafterSettings, target: Model) -> str:
         """The digest of those that a new run has; "" where there are none to be had, which :meth:`get` will explain."""
         try:
-            return checkpoint.digest(self._find(drafter, target))
+            return _digest(self._find(drafter, target))
         except (ModelError, OSError):  # a folder that may not be listed
             return ""
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
+import threading
 from pathlib import Path
 
 import msgspec
@@ -10,10 +13,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from engine import drafters, trace
+from engine import drafters, methods, trace
 from engine.debugger.what_if import NoChange, OtherSettings
 from engine.drafters import checkpoint
-from engine.errors import MismatchError, SettingsError
+from engine.errors import MismatchError, ModelError, SettingsError
 from engine.full_rows import round_rows
 from engine.records import RunStarted
 from engine.settings import DrafterSettings, RunSettings, Sampling
@@ -224,3 +227,55 @@ def test_a_config_nested_deeply_ends_its_own_lane_only(config: str, places: tupl
     assert lost.finished.message.startswith("The medusa drafter that ships with SpecScope ")
     assert "fault of SpecScope" not in lost.finished.message
     assert not checkpoint.there_is("medusa", target())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_weights_trained_anew_while_a_lane_is_made(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+                                                   ) -> None:
+    """What is read is what is told of it, also when the former weights are put back; a race whose weights went says
+    so."""
+    out = write(tmp_path / "it", method, seed=1)
+    sound = {seed: raced(method, write(tmp_path / f"sound{seed}", method, seed=seed)) for seed in (1, 2)}
+    real, seeds = checkpoint.read, list[int]()
+
+    def read(folder: Path, source: str) -> checkpoint.Checkpoint:
+        if seeds:
+            write(folder, method, seed=seeds.pop(0))
+        return real(folder, source)
+
+    monkeypatch.setattr(checkpoint, "read", read)
+    shelf = importlib.import_module(methods.method(method).module).shelf
+    seeds[:] = [2]
+    assert f"weights {weights(sound[2])}" in shelf.get(asked(method, out).drafter, target()).about
+    for seed in (1, 2):
+        write(out, method, seed=seed)
+        again = raced(method, out)
+        assert weights(again) == weights(sound[seed])
+        assert [(d.token, d.q) for d in again.drafted] == [(d.token, d.q) for d in sound[seed].drafted]
+    write(out, method, seed=3)
+    seeds[:] = [1]
+    lost = run(target(), PROMPT, asked(method, out))
+    assert f"but those of {out} are {weights(sound[1])}" in lost.finished.message
+    seeds[:] = [4, 5, 6, 7, 8]
+    with pytest.raises(ModelError, match="written anew again and again"):
+        shelf.get(asked(method, out, weights="").drafter, target())
+
+
+def test_between_the_two_files_of_a_training(tmp_path: Path) -> None:
+    """Its weights are there, its config.json comes: neither is called damaged. Where it never comes, they are."""
+    out = write(tmp_path / "it", "medusa", seed=1)
+    config = (out / checkpoint.CONFIG).read_text()
+    fewer = json.loads(config)
+    fewer["shape"]["heads"] -= 1
+    (out / checkpoint.CONFIG).write_text(json.dumps(fewer))
+    os.utime(out / checkpoint.CONFIG, (0, 0))
+    os.utime(out / checkpoint.WEIGHTS)
+    comes = threading.Timer(0.3, lambda: (out / checkpoint.CONFIG).write_text(config))
+    comes.start()
+    assert weights(raced("medusa", out)) == checkpoint.digest(write(tmp_path / "sound", "medusa", seed=1))
+    comes.join()
+    (out / checkpoint.CONFIG).write_text(json.dumps(fewer))
+    os.utime(out / checkpoint.CONFIG, (0, 0))
+    os.utime(out / checkpoint.WEIGHTS)
+    lost = run(target(), PROMPT, asked("medusa", out)).finished
+    assert "doesn't have the weights that its config.json" in lost.message
