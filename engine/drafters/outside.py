@@ -77,7 +77,7 @@ def _copy(draft: Any) -> Any:
     return Draft(
         token=token.clone() if isinstance(token, torch.Tensor) else token,
         q=q.detach().clone() if isinstance(q, torch.Tensor) else q,
-        draw=float(draw) if isinstance(draw, Real) and not isinstance(draw, bool) else draw,
+        draw=draw if isinstance(draw, bool) or not isinstance(draw, Real) else float(draw),
         source=printable(source, LONGEST) if isinstance(source, str) else source, parent=draft.parent)
 
 
