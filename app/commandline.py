@@ -12,6 +12,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from engine import __version__
@@ -103,9 +104,20 @@ def add_model_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGrou
 
 def _drafters() -> str:
     """What may be named, those of installed packages among them."""
+    from engine import methods
     from engine.settings import spellings
 
-    return f"{spellings()}; ID: a folder, a .gguf file or a hub id".replace("%", "%%")
+    trained = [f"{kind}:ID" for kind in methods.kinds() if _takes_checkpoint(kind)]
+    return (f"{spellings()} (drafters of installed packages are listed too); for model: ID is a folder, a .gguf file "
+            f"or a hub id; {', '.join(trained)}: another checkpoint than the target's own, ID is a folder or a hub id"
+            ).replace("%", "%%")
+
+
+def _takes_checkpoint(kind: str) -> bool:
+    """Was it trained for one target, so that another checkpoint of it may be named?"""
+    from engine import methods
+
+    return methods.own(kind) and bool(methods.method(kind).model) and not methods.method(kind).needs_model
 
 
 def add_drafters_option(group: argparse._ArgumentGroup) -> None:
@@ -132,13 +144,14 @@ def add_train_options(parser: argparse.ArgumentParser) -> None:
     add_model_options(parser)
     group = parser.add_argument_group("training")
     group.add_argument("--out", metavar="FOLDER", type=_text, default=None,
-                       help="where the drafter goes (where lanes for this target look for it)")
+                       help="where the drafter goes (the cache, where lanes for this target find it before the one "
+                            "that ships)")
     group.add_argument("--work", metavar="FOLDER", type=_text, default=None,
                        help="where answers, features and checkpoints are kept: a stopped run goes on (the cache)")
     group.add_argument("--prompts", metavar="N", type=_whole, default=None,
-                       help="prompts of each kind (300; none where answers ship)")
+                       help="prompts of each kind (300; 0 where answers ship, which N are added to)")
     group.add_argument("--asked", metavar="N", type=_whole, default=None,
-                       help="prompts that the target thinks of itself (2000; none where answers ship)")
+                       help="questions that the target asks itself (2000; 0 where answers ship, which N are added to)")
     group.add_argument("--from", dest="start", metavar="DRAFTER", type=_text, default="",
                        help="begin with the weights of a drafter for this target: a folder or a hub id")
     group.add_argument("--answer-tokens", metavar="N", type=_whole, default=160, help="longest answer (160)")
@@ -161,6 +174,8 @@ def add_convert_options(parser: argparse.ArgumentParser) -> None:
 
 def add_run_options(parser: argparse.ArgumentParser, *, many_drafters: bool) -> None:
     """The options that every decoding command shares. Ranges are checked by ``engine.settings``, in one place."""
+    from app.options import DEFAULT_PROMPT
+
     models = add_model_options(parser)
     if many_drafters:
         add_drafters_option(models)
@@ -171,7 +186,7 @@ def add_run_options(parser: argparse.ArgumentParser, *, many_drafters: bool) -> 
 
     prompt = parser.add_argument_group("prompt")
     source = prompt.add_mutually_exclusive_group()
-    source.add_argument("--prompt", metavar="TEXT", type=_text, default=None)
+    source.add_argument("--prompt", metavar="TEXT", type=_text, default=None, help=f"what to answer ({DEFAULT_PROMPT})")
     source.add_argument("--prompt-file", metavar="FILE", type=_text, default=None, help="read the prompt from a file")
     form = prompt.add_mutually_exclusive_group()
     form.add_argument("--chat", dest="chat", action="store_true", default=None,
@@ -184,13 +199,18 @@ def add_run_options(parser: argparse.ArgumentParser, *, many_drafters: bool) -> 
     sampling.add_argument("--adaptive", action="store_true",
                           help="choose the draft length anew each round by what was accepted; --gamma is the most")
     sampling.add_argument("--stop-below", metavar="X", type=_number, default=0.0,
-                          help="end a round's drafting once the drafter's largest probability is below this (0: off)")
+                          help="a round's drafting ends after the first draft where the drafter's largest probability "
+                               "is below this (0: off); in a tree, nothing is drafted behind such a node")
     sampling.add_argument("--tree", choices=("top", "sampled"), default=None,
-                          help="draft a tree instead of a chain: the most probable children, or drawn ones")
-    sampling.add_argument("--tree-top", metavar="N", type=_whole, default=None, help="children of a node at most (4)")
-    sampling.add_argument("--tree-nodes", metavar="N", type=_whole, default=None, help="drafts of a tree in all (16)")
+                          help="eagle, medusa: draft a tree instead of a chain, of the most probable children or of "
+                               "drawn ones; other lanes draft as usual")
+    sampling.add_argument("--tree-top", metavar="N", type=_whole, default=None,
+                          help="with --tree: children of a node at most (4)")
+    sampling.add_argument("--tree-nodes", metavar="N", type=_whole, default=None,
+                          help="with --tree: drafts of a tree in all (16)")
     sampling.add_argument("--gather", action="store_true",
-                          help="verify trees bit-exactly, each node's ancestors gathered in the cache's order (slower)")
+                          help="with --tree: verify it bit-exactly, each node's ancestors gathered in the cache's "
+                               "order (slower)")
     sampling.add_argument("--temperature", metavar="X", type=_number, default=0.0, help="0 is greedy (0)")
     sampling.add_argument("--top-k", metavar="N", type=_whole, default=0, help="0 is off (0)")
     sampling.add_argument("--top-p", metavar="X", type=_number, default=1.0, help="1 is off (1)")
@@ -286,6 +306,37 @@ def parse(argv: Sequence[str]) -> tuple[str, argparse.Namespace]:
     return "window", _window_parser().parse_args(argv)
 
 
+def refuse_early(args: argparse.Namespace) -> None:
+    """In the window a lane that can't run fails alone, once its turn comes. Whoever typed a command would wait for
+    plain decoding to end before being told: what is wrong whatever the target is said before anything is loaded.
+
+    Raises :class:`SettingsError` for trees where no lane drafts them, :class:`ModelError` for a trained drafter's
+    folder that isn't there.
+    """
+    from engine import methods
+    from engine.errors import ModelError, SettingsError
+    from engine.settings import DrafterSettings
+
+    spelled: list[str] = [args.drafter] if isinstance(args.drafter, str) else args.drafter or []
+    lanes = [DrafterSettings.parse(one) for one in spelled]
+    tree = getattr(args, "tree", None)
+    if tree and not any(methods.own(one.kind) and methods.method(one.kind).trees for one in lanes):
+        names = list(dict.fromkeys(one.spell() for one in lanes))
+        who = f"{names[0]} drafts" if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]} draft"
+        raise SettingsError(f"tree is {tree!r}, but {who} no trees; leave --tree out, or choose eagle or medusa.")
+    for lane in lanes:
+        if lane.model and _takes_checkpoint(lane.kind) and not _may_be_there(lane.model):
+            raise ModelError(f"{lane.model} is neither a folder nor a hub id, so no {lane.kind} drafter can be loaded "
+                             "from it.")
+
+
+def _may_be_there(checkpoint: str) -> bool:
+    """Is it a folder, or spelled as a hub id? They are told apart as in engine/drafters/checkpoint.py, which imports
+    torch."""
+    on_hub = len(Path(checkpoint).parts) == 2 and "/" in checkpoint and not checkpoint.startswith((".", "/", "~"))
+    return on_hub or os.path.isdir(os.path.expanduser(checkpoint))
+
+
 def _open(command: str, args: argparse.Namespace) -> int:
     module = importlib.import_module("app.desktop" if command == "window" else f"app.commands.{command}")
     run: Callable[[argparse.Namespace], int | None] = module.run
@@ -303,6 +354,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         command, args = parse(sys.argv[1:] if argv is None else argv)
+        if command in ("record", "compare", "prove"):
+            refuse_early(args)
         return _open(command, args)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

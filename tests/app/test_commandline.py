@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from app import commandline, mishaps
-from app.options import prompt_text, run_settings
+from app.options import DEFAULT_PROMPT, prompt_text, run_settings
+from engine.drafters import checkpoint
 from engine.errors import SpecScopeError
 from engine.settings import DrafterSettings
 
@@ -57,6 +58,9 @@ def test_help_and_bad_arguments_touch_nothing_heavy(arguments: list[str]) -> Non
     ["compare", "--prompt-file", "/nowhere/at/all"],
     ["record", "--out", "x.spectrace", "--drafter", "ngram", "--lookup-text", "/nowhere/at/all"],
     ["compare", "--lookup-text", "/dev/zero"],
+    ["record", "--out", "x.spectrace", "--drafter", "ngram", "--tree", "top"],
+    ["record", "--out", "x.spectrace", "--drafter", "eagle:/nowhere/at/all"],
+    ["prove", "--drafter", "medusa:~/nowhere/at/all"],
     ["compare", "--stop", ""]])
 def test_values_out_of_range_end_in_a_sentence(arguments: list[str], capfd: pytest.CaptureFixture[str],
                                                tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,6 +70,44 @@ def test_values_out_of_range_end_in_a_sentence(arguments: list[str], capfd: pyte
     assert len(said.splitlines()) == 1
     assert said.endswith(".\n")
     assert list(tmp_path.glob("*.spectrace")) == []
+
+
+@pytest.mark.parametrize(("arguments", "why"), [
+    (["--drafter", "eagle:/no/such/folder"], "/no/such/folder is neither a folder nor a hub id, so no eagle drafter"),
+    (["--drafter", "ngram", "draft:./none"], "./none is neither a folder nor a hub id"),
+    (["--drafter", "ngram", "--tree", "top"], "tree is 'top', but ngram drafts no trees"),
+    (["--tree", "sampled"], "ngram and layer-skip draft no trees")])
+def test_what_no_target_could_mend_is_refused_before_anything_is_loaded(arguments: list[str], why: str) -> None:
+    done = run("compare", *arguments, code=IMPORTED)
+    assert json.loads(done.stdout.splitlines()[-1]) == [2, []]
+    assert why in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_what_may_still_be_had_is_not_refused(tmp_path: Path) -> None:
+    for drafters in (["eagle", "ngram"], ["eagle:some/heads", "medusa"], [f"draft:{tmp_path}", "eagle"]):
+        commandline.refuse_early(commandline.parse(["compare", "--tree", "top", "--drafter", *drafters])[1])
+
+
+@pytest.mark.parametrize("source", ["a/b", "./a", "../b", "~/a", "/a", "/a/b", "a", "a/b/c", "."])
+def test_a_folder_is_told_from_a_hub_id_as_the_engine_does(source: str) -> None:
+    assert commandline._may_be_there(source) == (checkpoint.on_hub(source) or Path(source).expanduser().is_dir())
+
+
+def test_help_says_what_is_answered_and_what_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        commandline.parse(["compare", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"({DEFAULT_PROMPT})" in said
+    assert "draft:ID, eagle:ID, medusa:ID" in said
+
+
+def test_every_option_of_a_command_is_in_the_docs() -> None:
+    told = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    for name in commandline.COMMANDS:
+        for action in commandline._command_parser(name)._actions:
+            for option in action.option_strings:
+                assert option == "-h" or f"`{option}" in told, f"{name} {option}"
 
 
 def test_every_option_reaches_the_settings() -> None:
