@@ -67,7 +67,7 @@ class Figure(QWidget):
 
 
 class ElidedLabel(QLabel):
-    """A line of text that ends in … where room is short; the whole text is in its tooltip then.
+    """A line of text, or a few, that ends in … where room is short; the whole text is in its tooltip then.
 
     One that doesn't yield keeps its whole width as long as its neighbours have some to give.
     """
@@ -75,9 +75,11 @@ class ElidedLabel(QLabel):
     clicked = Signal()
 
     def __init__(self, theme: ThemeView, role: str, tone: str, parent: QWidget | None = None, *,
-                 yields: bool = True) -> None:
+                 yields: bool = True, lines: int = 1) -> None:
+        """``lines``: that there is always room for, so that nothing moves when the text becomes longer."""
         super().__init__(parent)
         self._whole = self._tip = ""
+        self._lines = lines
         self._yields = yields
         self.role, self.tone = role, tone
         self.setTextFormat(Qt.TextFormat.PlainText)
@@ -100,19 +102,32 @@ class ElidedLabel(QLabel):
             self.update()
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(0 if self._yields else min(self.sizeHint().width(), 180), self.fontMetrics().height())
+        return QSize(0 if self._yields else min(self.sizeHint().width(), 180), self.sizeHint().height())
 
     def sizeHint(self) -> QSize:
         metrics = self.fontMetrics()
-        return QSize(metrics.horizontalAdvance(self._whole) + 2, metrics.height())
+        return QSize(metrics.horizontalAdvance(self._whole) + 2, self._lines * metrics.height())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         super().mouseReleaseEvent(event)
         self.clicked.emit()
 
+    def broken(self) -> list[str]:
+        """The text in as many lines as it needs of those it has."""
+        metrics, left, lines = self.fontMetrics(), self._whole, list[str]()
+        while len(lines) < self._lines - 1 and metrics.horizontalAdvance(left) > self.width():
+            words = left.split(" ")
+            fitting = next((n for n in range(len(words) - 1, 0, -1)
+                            if metrics.horizontalAdvance(" ".join(words[:n])) <= self.width()), 0)
+            if not fitting:
+                break
+            lines.append(" ".join(words[:fitting]))
+            left = " ".join(words[fitting:])
+        return [*lines, metrics.elidedText(left, Qt.TextElideMode.ElideRight, self.width())]
+
     def paintEvent(self, event: QPaintEvent) -> None:
-        shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width())
-        whole = self._whole if shown != self._whole else ""
+        shown = "\n".join(self.broken())
+        whole = self._whole if shown.replace("\n", " ") != self._whole else ""
         self.setToolTip("\n".join(filter(None, (whole, self._tip))))
         painter = QPainter(self)
         painter.setPen(self.palette().color(QPalette.ColorRole.WindowText))

@@ -81,7 +81,7 @@ class FormulaStrip(QWidget):
         self._judgement: Judgement | None = None
         self._may_branch, self._reason = True, ""
         self._typing = False
-        self._greedy = False
+        self._greedy = self._in_tree = False
         self.line = FormulaLine(theme)
         self.gauge = ThresholdGauge(theme)
         self.question = QLabel("what if u were")
@@ -126,19 +126,20 @@ class FormulaStrip(QWidget):
         self.update()
 
     def show_judgement(self, judgement: Judgement | None, may_branch: bool, reason: str, *, greedy: bool,
-                       otherwise: str = "") -> None:
-        """``greedy``: the run is. ``reason``: why there is no branching; ``otherwise``: what to say where nothing was
-        judged."""
-        self._greedy = greedy
+                       in_tree: bool = False, otherwise: str = "") -> None:
+        """``greedy``: the run is. ``in_tree``: no verdict can be changed, so none is offered. ``reason``: why there is
+        no branching; ``otherwise``: what to say where nothing was judged."""
+        self._greedy, self._in_tree = greedy, in_tree
         self._judgement, self._may_branch, self._reason = judgement, may_branch, reason
         sampled = self._sampled()
         self.gauge.show_judgement(judgement, sampled)
         self.gauge.setVisible(judgement is not None and judgement.threshold is not None)
         judged = judgement is not None and judgement.accepted is not None
+        asked = judged and not (greedy and in_tree)
         self.value.setVisible(sampled)
         self.answer.setVisible(sampled)
-        self.question.setVisible(judged)
-        self.branch.setVisible(judged)
+        self.question.setVisible(asked)
+        self.branch.setVisible(asked)
         self._keep_height()
         if judgement is None:
             self.line.show_spans([Span(otherwise, "dim")])
@@ -170,7 +171,8 @@ class FormulaStrip(QWidget):
 
     def _keep_height(self) -> None:
         """With a test or without: what is above must not jump from step to step."""
-        below = self.branch.sizeHint().height() if self._greedy else self.gauge.sizeHint().height()
+        below = (0 if self._in_tree else self.branch.sizeHint().height()) if self._greedy else (
+            self.gauge.sizeHint().height())
         margins = self._column.contentsMargins()
         self.setFixedHeight(margins.top() + self.line.sizeHint().height() + self._column.spacing() + below
                             + margins.bottom())

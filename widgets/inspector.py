@@ -58,7 +58,7 @@ class Inspector(QFrame):
         self._full: FullRow | None = None
         self._may_branch, self._reason = True, ""
         self.title = ElidedLabel(theme, "title", "text", yields=False)
-        self.sentence = ElidedLabel(theme, "small", "dim")
+        self.sentence = ElidedLabel(theme, "small", "dim", lines=2)
         self.legend = InspectorLegend(theme)
         self.query = QLineEdit()
         self.query.setPlaceholderText("find a token or id")
@@ -129,7 +129,7 @@ class Inspector(QFrame):
         self.update()
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self.theme.px(420), self.theme.px(300))
+        return QSize(self.theme.px(420), self.theme.px(270))
 
     # What is shown
 
@@ -174,7 +174,7 @@ class Inspector(QFrame):
         self.legend.show_inspection(found)
         self._show_bars()
         self.formula.show_judgement(found.judgement or found.awaited, self._may_branch, self._reason,
-                                    greedy=found.greedy, otherwise=untested(found))
+                                    greedy=found.greedy, in_tree=found.in_tree, otherwise=untested(found))
         self.choices.setVisible(not found.greedy)
         kind = found.final if found.final != "none" else "correction" if found.use == "rejected" else (
             "plain" if found.title.endswith("plain step") else "bonus")

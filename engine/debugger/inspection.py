@@ -19,7 +19,7 @@ from engine.records import UNKNOWN_TOKEN, Committed, Contrast, Drafted, FinalKin
 
 __all__ = ["Bar", "FullRow", "Inspection", "inspect"]
 
-GREEDY = "Greedy: only the argmax decides."
+GREEDY = "Greedy: only the argmax decides; p and q are shown at temperature 1."
 
 Use = Literal["drafted"] | RowUse
 """What became of the row by now. Drafted: it isn't computed yet."""
@@ -68,11 +68,12 @@ class Inspection:
     """What the recording doesn't tell, and why."""
     undrawn: str = "Nothing was drawn here."
     """Why there are no ``choices``, where there are none."""
+    in_tree: bool = False
 
     @property
     def subtitle(self) -> str:
-        """The sentence with all notes; in a greedy run what decides there comes first, as the rest may be cut."""
-        return " ".join((*((GREEDY,) if self.greedy else ()), self.sentence, *self.notes))
+        """The sentence with all notes. What has become of it comes first, as the rest may be cut."""
+        return " ".join((self.sentence, *self.notes))
 
     def bar(self, token: int) -> Bar | None:
         return next((bar for bar in self.bars if bar.token == token), None)
@@ -157,7 +158,8 @@ class _Reading:
             draft_label=self.label(draft.token, draft.text) if draft is not None else "", judgement=judgement,
             awaited=self._awaited() if judgement is None and draft is not None and self.use != "void" else None,
             choices=tuple(self._choices()), final=committed.final if committed is not None else "none",
-            final_label=self._final_label(), notes=tuple(self._notes()), undrawn=self._undrawn())
+            final_label=self._final_label(), notes=tuple(self._notes()), undrawn=self._undrawn(),
+            in_tree=self.round.is_tree)
 
     def label(self, token: int, text: str = "") -> str:
         own = self.moment.history.texts.get(token, text)
@@ -223,7 +225,7 @@ class _Reading:
             notes.append("Recorded without rows: what is known of single tokens is shown." if self._known()
                          else "Recorded without rows.")
         if self.greedy:
-            notes.append("p and q are shown at temperature 1, and decide nothing.")
+            notes.append(GREEDY)
         if self.before:
             notes.append(f"Tested after {len(self.before)} of its siblings: the test's p is what their rejections "
                          "left, renormalised; the bars show p and q as they were before.")

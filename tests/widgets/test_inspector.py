@@ -25,6 +25,7 @@ from engine.debugger.what_if import Forced, OtherDraw, OtherToken
 from tests.widgets import fake_rows, fake_run
 from tests.widgets.fake_rows import a_round, moment
 from widgets.bar_places import Scale, pages, places
+from widgets.figures import ElidedLabel
 from widgets.formula_strip import FormulaStrip
 from widgets.inspector import EMPTY, Inspector
 from widgets.inspector_menu import Entry, of_position, of_token
@@ -250,9 +251,31 @@ def test_greedy_has_only_the_verdict_to_change(qtbot: QtBot, theme: Theme) -> No
     assert inspector.formula.gauge.isHidden()
     assert inspector.choices.isHidden()
     assert inspector.formula.line.text() == "argmax p “·black” ≠ “·green”  (ahead by 0.62 logits) → reject"
-    assert inspector.sentence.accessibleName().startswith("Greedy: only the argmax decides. ")
+    assert inspector.sentence.accessibleName().startswith("“·green” is rejected; ")
+    assert "Greedy: only the argmax decides" in inspector.sentence.accessibleName()
     inspector.formula.branch.click()
     assert wanted == [Forced(round=0, index=1, accept=True)]
+    low = inspector_of(qtbot, theme, replace(inspect(moment(a_round(greedy=True))), in_tree=True))
+    assert low.formula.branch.isHidden()  # no verdict can be changed there
+    assert low.formula.height() < inspector.formula.height()
+
+
+def test_what_became_of_it_is_read_in_two_lines(qtbot: QtBot, theme: Theme) -> None:
+    label = ElidedLabel(theme, "small", "dim", lines=2)
+    qtbot.addWidget(label)
+    label.set_whole("one two three four")
+    height = label.sizeHint().height()
+    label.resize(label.sizeHint().width(), height)
+    assert label.broken() == ["one two three four"]
+    label.resize(label.fontMetrics().horizontalAdvance("one two three") + 2, height)
+    assert label.broken() == ["one two three", "four"]
+    label.resize(label.fontMetrics().horizontalAdvance("one two"), height)
+    assert label.broken()[0] == "one two"
+    assert label.broken()[1].endswith("…")
+    label.resize(4, height)
+    assert len(label.broken()) == 1
+    label.set_whole("short")
+    assert label.sizeHint().height() == height
 
 
 def test_without_a_model_it_says_why(qtbot: QtBot, theme: Theme) -> None:
