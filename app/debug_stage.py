@@ -31,9 +31,11 @@ LEFT, RIGHT, FOOT = 268, 284, 166
 """Widths of the side columns and height of the foot, at scale 1."""
 ENOUGH, ENOUGH_WITH_TREE = 600, 820
 """Height, at scale 1, for columns and foot at once."""
-TREE_SHARE, LEAST_TREE, READABLE = 0.42, 130, 390
-"""Of the middle's height, for a draft tree, which is so high at least; and the inspector's height under it. Where there
-is no room for both there is no tree."""
+TREE_SHARE, LEAST_TREE = 0.42, 130
+"""Of the middle's height, for a draft tree with figures under its tokens; one that needs more to be seen whole gets it.
+Where there isn't the least, there is no tree."""
+READABLE, READABLE_GREEDY = 390, 276
+"""The inspector's height under a tree; greedy runs have no draws to show."""
 FILTER_HINT = "Filter: a word, or accepted < 2 and overlap_min < 0.5"
 
 
@@ -57,7 +59,7 @@ class DebugStage(QWidget):
         self.state = StatePanel(theme, evaluate)
         self.tree = DraftTreePanel(theme)
         self.tree.hide()
-        self._drafts_trees = False
+        self._tree_rows, self._greedy = 0, False
         self.inspector = Inspector(theme)
         self.verify = VerifyPanel(theme)
         self.cache = CachePanel(theme)
@@ -172,7 +174,7 @@ class DebugStage(QWidget):
     def _share(self) -> None:
         """Where height is short, the foot is but its tabs, until one is clicked."""
         px, height = self._theme.px, self.height()
-        enough = px(ENOUGH_WITH_TREE if self._drafts_trees else ENOUGH)
+        enough = px(ENOUGH_WITH_TREE if self._tree_rows else ENOUGH)
         shown = height >= enough if self._foot_open is None else self._foot_open
         if shown == self._foot.isHidden():
             self._foot.setVisible(shown)
@@ -186,15 +188,18 @@ class DebugStage(QWidget):
         foot = max(px(FOOT), round(0.24 * height)) if shown else px(28)
         self._rows.setSizes([height - foot, foot])
         middle = height - foot - px(16)
-        self.tree.setVisible(self._drafts_trees and middle >= px(LEAST_TREE + READABLE))
-        tree = max(px(LEAST_TREE), min(round(TREE_SHARE * middle), middle - px(READABLE)))
+        left_over = middle - px(READABLE_GREEDY if self._greedy else READABLE)
+        self.tree.setVisible(self._tree_rows > 0 and left_over >= px(LEAST_TREE))
+        ample = min(self.tree.height_for(self._tree_rows, roomy=True), round(TREE_SHARE * middle))
+        tree = min(max(self.tree.height_for(self._tree_rows), ample), left_over)
         self._centre.setSizes([tree, middle - tree])
 
-    def show_tree(self, wanted: bool) -> None:
-        """The draft tree stands over the inspector, in lanes that draft one."""
-        if wanted != self._drafts_trees:
-            self._drafts_trees = wanted
-            self._split_by_hand = False
+    def show_tree(self, rows: int, greedy: bool) -> None:
+        """The draft tree stands over the inspector, in lanes that draft one; ``rows``: of such a tree, 0 elsewhere."""
+        if (rows, greedy) != (self._tree_rows, self._greedy):
+            if (rows > 0) != (self._tree_rows > 0):
+                self._split_by_hand = False
+            self._tree_rows, self._greedy = rows, greedy
             self._share()
 
     def set_theme(self, theme: Theme) -> None:

@@ -29,7 +29,7 @@ from engine.debugger.inspection import inspect, telling
 from engine.debugger.round_filter import round_filter
 from engine.debugger.round_rows import RoundRow
 from engine.debugger.token_conditions import TokenId
-from engine.debugger.tree_nodes import drafts_trees
+from engine.debugger.tree_nodes import usual_rows
 from engine.debugger.verify_rows import VerifyRow
 from engine.debugger.what_if import AnyChange, OtherSettings
 
@@ -122,7 +122,7 @@ class DebugView(DebugStage):
             self.inspector.show_full_row(None)  # of the lane before, though of the same round and place
         row = self._row_of(lane, moment)
         shown = telling(moment.round) if row is None and moment is not None and moment.round is not None else row
-        self.show_tree(moment is not None and drafts_trees(moment))
+        self.show_tree(usual_rows(moment) if moment is not None else 0, moment is not None and moment.greedy)
         self.tree.show_moment(moment)
         self.tree.select(shown)
         self.strip.show_moment(moment)

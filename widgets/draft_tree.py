@@ -7,7 +7,7 @@ from PySide6.QtGui import QFocusEvent, QHelpEvent, QKeyEvent, QMouseEvent, QPain
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from engine.debugger.history import Moment
-from engine.debugger.tree_nodes import DraftTree, TreeNode, draft_tree
+from engine.debugger.tree_nodes import DraftTree, TreeNode, draft_tree, why_no_tree
 from widgets.draft_tree_paint import COMPACT, LEAST_COLUMN, MOST_COLUMN, ROOMY, TreePainter
 from widgets.draft_tree_words import explain, spoken
 from widgets.moment_card import MomentCard
@@ -28,8 +28,21 @@ class DraftTreePanel(MomentCard[DraftTree]):
         self.canvas.selected.connect(self.selected)
         self.hold(self.canvas)
 
+    def show_moment(self, moment: Moment | None) -> None:
+        super().show_moment(moment)
+        without = why_no_tree(moment) if moment is not None else ""
+        self._hint.setText(without or HINT)
+        if without and moment is not None and moment.round is not None:
+            self.heading.say(f"Draft tree of round {moment.round.round + 1:,}", "none")
+
     def read(self, moment: Moment) -> DraftTree | None:
         return draft_tree(moment)
+
+    def height_for(self, rows: int, *, roomy: bool = False) -> int:
+        """That shows so many rows at once; ``roomy``: with the figures under the tokens."""
+        margins = self._column.contentsMargins()
+        around = margins.top() + self.heading.sizeHint().height() + self._column.spacing() + margins.bottom()
+        return around + rows * self.theme.px(ROOMY if roomy else COMPACT) + 1
 
     def present(self, model: DraftTree, before: Moment | None) -> None:
         self.heading.say(f"Draft tree of round {model.round + 1:,}", model.remark)
@@ -46,7 +59,7 @@ class DraftTreePanel(MomentCard[DraftTree]):
         return QSize(self.theme.px(640), self.theme.px(240))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self.theme.px(320), self.theme.px(130))
+        return QSize(self.theme.px(320), self.height_for(2))
 
 
 class TreeCanvas(QAbstractScrollArea):
@@ -115,19 +128,22 @@ class TreeCanvas(QAbstractScrollArea):
         root = self._painter.root_width(self._tree.root if self._tree is not None else "")
         self._grid = fit(self._layout, room.width(), room.height(), root=root, least_column=px(LEAST_COLUMN),
                          most_column=px(MOST_COLUMN), compact=px(COMPACT), roomy=px(ROOMY))
-        for bar, whole, shown, step in (
-                (self.horizontalScrollBar(), self._grid.width, room.width(), self._grid.column),
-                (self.verticalScrollBar(), self._grid.height, room.height(), self._grid.row)):
-            bar.setRange(0, max(0, round(whole) - shown))
-            bar.setPageStep(shown)
-            bar.setSingleStep(max(1, round(step)))
+        across, down = self.horizontalScrollBar(), self.verticalScrollBar()
+        across.setRange(0, max(0, round(self._grid.width) - room.width()))
+        across.setPageStep(room.width())
+        across.setSingleStep(max(1, round(self._grid.column)))
+        down.setRange(0, self._layout.rows - self._grid.shown)  # in rows, so that none is cut
+        down.setPageStep(self._grid.shown)
+        down.setSingleStep(1)
         self.viewport().update()
 
     def box(self, index: int) -> QRectF:
-        """Of a node, in the viewport."""
-        place, grid = self._layout.places[index], self._grid
-        return QRectF(grid.left + place.column * grid.column - self.horizontalScrollBar().value(),
-                      place.row * grid.row - self.verticalScrollBar().value(), grid.column, grid.row)
+        """Of a node, in the viewport. Of what is scrolled to, the ancestors stay in sight: in the first row, where
+        their column is free."""
+        place, grid, first = self._layout.places[index], self._grid, self.verticalScrollBar().value()
+        row = max(place.row - first, min(0, self._layout.lasts[index] - first))
+        return QRectF(grid.left + place.column * grid.column - self.horizontalScrollBar().value(), row * grid.row,
+                      grid.column, grid.row)
 
     def node_at(self, point: QPointF) -> TreeNode | None:
         if self._tree is None:
@@ -137,14 +153,13 @@ class TreeCanvas(QAbstractScrollArea):
 
     def reveal(self, index: int) -> None:
         """Scroll no further than it takes to see that node."""
-        box = self.box(index)
-        for bar, low, high, shown in (
-                (self.horizontalScrollBar(), box.left(), box.right(), self.viewport().width()),
-                (self.verticalScrollBar(), box.top(), box.bottom(), self.viewport().height())):
-            if low < 0:
-                bar.setValue(bar.value() + round(low))
-            elif high > shown:
-                bar.setValue(bar.value() + round(high - shown))
+        box, across, down = self.box(index), self.horizontalScrollBar(), self.verticalScrollBar()
+        if box.left() < 0:
+            across.setValue(across.value() + round(box.left()))
+        elif box.right() > self.viewport().width():
+            across.setValue(across.value() + round(box.right() - self.viewport().width()))
+        row = self._layout.places[index].row
+        down.setValue(max(min(down.value(), row), row - self._grid.shown + 1))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -156,8 +171,7 @@ class TreeCanvas(QAbstractScrollArea):
         painter = QPainter(self.viewport())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         boxes = [self.box(node.index) for node in self._tree.nodes]
-        root = QRectF(-self.horizontalScrollBar().value(), -self.verticalScrollBar().value(), self._grid.left,
-                      self._grid.row)
+        root = QRectF(-self.horizontalScrollBar().value(), 0, self._grid.left, self._grid.row)
         self._painter.paint(painter, self._tree, root, boxes, self._grid.roomy, self.marked)
         if self._ring:
             painter.setPen(self.theme.colour("focus"))

@@ -13,9 +13,9 @@ from widgets.draft_tree_words import figures
 from widgets.marks import inks, paint_ground, paint_sign
 from widgets.protocols import ThemeView
 
-COMPACT, ROOMY = 25.0, 40.0
+COMPACT, ROOMY = 20.0, 40.0
 """Least height of a node with its token alone, and with figures under it; at scale 1."""
-LEAST_COLUMN, MOST_COLUMN = 104.0, 210.0
+LEAST_COLUMN, MOST_COLUMN = 96.0, 210.0
 ON_WAY = ("accepted", "correction", "bonus")
 
 
@@ -38,6 +38,7 @@ class TreePainter:
         beside = self._small_metrics.horizontalAdvance(figures(node))
         text = max(text, beside + px(12)) if roomy else text
         height = (self._metrics.height() + self._small_metrics.height() if roomy else self._metrics.height()) + px(4)
+        height = min(height, box.height() - px(1))
         return QRectF(box.left(), box.center().y() - height / 2, max(px(24), min(wide, text)), height)
 
     def paint(self, painter: QPainter, tree: DraftTree, root: QRectF, boxes: Sequence[QRectF], roomy: bool,
@@ -83,11 +84,12 @@ class TreePainter:
         end = QPointF(pill.left(), pill.center().y())
         middle = end.x() - self.theme.px(9)
         turn = min(self.theme.px(6), abs(end.y() - start.y()))
+        down = turn if end.y() > start.y() else -turn  # up: to a sibling that is scrolled away
         path = QPainterPath(start)
         path.lineTo(middle - (turn if turn else 0), start.y())
         if turn:
-            path.quadTo(QPointF(middle, start.y()), QPointF(middle, start.y() + turn))
-            path.lineTo(middle, end.y() - turn)
+            path.quadTo(QPointF(middle, start.y()), QPointF(middle, start.y() + down))
+            path.lineTo(middle, end.y() - down)
             path.quadTo(QPointF(middle, end.y()), QPointF(min(end.x(), middle + turn), end.y()))
         path.lineTo(end)
         taken = node.kind in ON_WAY
@@ -104,7 +106,8 @@ class TreePainter:
         painter.drawRoundedRect(pill, px(4), px(4))  # edges end at it
         if node.kind != "void":
             paint_ground(painter, pill, ink, 1.5 * self._unit)
-        text_box = QRectF(pill.left() + px(5), pill.top() + px(2), pill.width() - px(10), self._metrics.height())
+        above = px(2) if roomy else (pill.height() - self._metrics.height()) / 2
+        text_box = QRectF(pill.left() + px(5), pill.top() + above, pill.width() - px(10), self._metrics.height())
         text = self._metrics.elidedText(one_line(node.label), Qt.TextElideMode.ElideRight, text_box.width() + 1)
         painter.setFont(self._font)
         painter.setPen(theme.colour("dim") if node.kind == "void" else ink.text)

@@ -22,6 +22,8 @@ class Place(NamedTuple):
 @dataclass(frozen=True)
 class TreeLayout:
     places: tuple[Place, ...]
+    lasts: tuple[int, ...]
+    """Of each node the last row that it or anything behind it stands in; beneath it its column is free until there."""
     columns: int
     rows: int
     """At least 1: the root's."""
@@ -47,7 +49,11 @@ def lay_out(parents: Sequence[int]) -> TreeLayout:
         places[node] = Place(column, rows)
         columns = max(columns, column + 1)
         waiting += [(child, column + 1) for child in reversed(children.get(node, []))]
-    return TreeLayout(tuple(places), columns, rows + 1)
+    lasts = [place.row for place in places]
+    for node in reversed(range(len(parents))):
+        if parents[node] != ROOT:
+            lasts[parents[node]] = max(lasts[parents[node]], lasts[node])
+    return TreeLayout(tuple(places), tuple(lasts), columns, rows + 1)
 
 
 @dataclass(frozen=True)
@@ -61,19 +67,21 @@ class Grid:
     roomy: bool
     """There is height for figures under each token."""
     width: float
-    height: float
     """Of all."""
+    shown: int
+    """Rows at a time: whole ones only."""
 
 
 def fit(layout: TreeLayout, width: float, height: float, *, root: float, least_column: float, most_column: float,
         compact: float, roomy: float) -> Grid:
     """Fill the width there is, within limits; two lines a node where all rows then fit the height. What doesn't fit is
-    scrolled to."""
+    scrolled to, row by row."""
     column = min(most_column, max(least_column, (width - root) / max(1, layout.columns)))
     tall = layout.rows * roomy <= height
     least = roomy if tall else compact
-    row = max(least, min(1.35 * least, height / layout.rows))
-    return Grid(root, column, row, tall, root + layout.columns * column, layout.rows * row)
+    shown = max(1, min(layout.rows, int(height // least)))
+    row = max(least, min(1.35 * least, height / shown))
+    return Grid(root, column, row, tall, root + layout.columns * column, shown)
 
 
 def neighbour(layout: TreeLayout, parents: Sequence[int], node: int, key: str) -> int | None:

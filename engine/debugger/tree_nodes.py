@@ -69,6 +69,36 @@ def drafts_trees(moment: Moment) -> bool:
         moment.round is not None and moment.round.is_tree)
 
 
+def usual_rows(moment: Moment) -> int:
+    """How many rows a tree of this lane takes, a row for each way through it: the same for all rounds, so that nothing
+    moves from one to the next. 1 where the round has no tree, 0 in other lanes."""
+    if not drafts_trees(moment):
+        return 0
+    if why_no_tree(moment):
+        return 1
+    started = moment.started
+    if started is not None and started.settings.drafter.tree:
+        levels = max(1, started.gamma or 1)
+        return max(1, started.settings.drafter.tree_nodes - levels + 1) + 1  # the correction has one of its own
+    assert moment.round is not None
+    tree = moment.history.round(moment.round.round).tree
+    return len(set(range(len(tree))) - set(tree.parents)) + 1
+
+
+def why_no_tree(moment: Moment) -> str:
+    """Why there is none to be seen in the round under way; "" where there is one, or no round yet."""
+    now, started = moment.round, moment.started
+    if now is None or now.is_tree:
+        return ""
+    if now.k:
+        return "This round drafted a chain, not a tree."
+    told = "Nothing was drafted in this round"
+    if started is not None and "settings" not in started.unknown and (
+            now.start - len(started.prompt) == started.settings.max_new_tokens - 1):
+        return f"{told}: one token was left to write, and that one is always the target’s own."
+    return f"{told}: its one token is the target’s own."
+
+
 def draft_tree(moment: Moment) -> DraftTree | None:
     """None where the round under way drafts no tree."""
     now = moment.round

@@ -72,8 +72,26 @@ def test_where_there_is_no_room_the_inspector_stays_readable(make_window: MakeWi
     window.show_perspective("debug")
     window.debug.refresh()
     assert window.debug.tree.isVisible()
+    assert window.debug.inspector.height() >= 370
     assert window.debug._foot.isHidden()
     window.debug.turn_to("timeline")
     assert not window.debug.tree.isVisible()
     window.debug._tabs["page.timeline"].click()
     assert window.debug.tree.isVisible()
+
+
+def test_a_greedy_tree_is_seen_whole_in_a_small_window(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = make_window(FakeWorkshop(limit=20))
+    window.resize(1280, 720)
+    window.form.show_setup(Setup(prompt="Hi", sampling=Sampling(temperature=0.0), drafters=(TREE,)))
+    window.run_or_continue()
+    qtbot.waitUntil(lambda: window.conductor.phase == "over", timeout=20_000)
+    window.show_perspective("debug")
+    debug, lane = window.debug, window.store.lane("0")
+    assert lane is not None
+    for number in range(len(lane.history.ends)):
+        window.debugger.show_round(lane, number)
+        debug.refresh()
+        if debug.tree.model is not None:
+            assert debug.tree.canvas.verticalScrollBar().maximum() == 0
+    assert debug.inspector.height() >= 265

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage
@@ -12,12 +13,12 @@ from pytestqt.qtbot import QtBot
 from app.theme import Theme
 from engine.debugger.history import History
 from engine.debugger.inspection import inspect
-from engine.debugger.tree_nodes import draft_tree, drafts_trees
+from engine.debugger.tree_nodes import draft_tree, drafts_trees, usual_rows, why_no_tree
 from tests.widgets import fake_run, fake_trees
 from tests.widgets.conftest import Fill
 from tests.widgets.gallery_trees import LARGE, TREE, moment
 from widgets import lane_figures
-from widgets.draft_tree import DraftTreePanel
+from widgets.draft_tree import HINT, DraftTreePanel
 from widgets.draft_tree_words import explain, figures, spoken
 from widgets.lane_card import LaneCard
 
@@ -155,6 +156,49 @@ def test_it_is_painted_in_any_room_and_clothes(qtbot: QtBot, theme: Theme, light
     assert pictures[0] != pictures[1]
     panel.show_moment(None)
     assert panel.model is None
+
+
+def test_what_is_scrolled_to_keeps_its_ancestors_in_sight(qtbot: QtBot, theme: Theme) -> None:
+    panel = made(qtbot, theme, growth=LARGE, accepted=4)
+    panel.resize(800, 140)
+    canvas, tree = panel.canvas, panel.model
+    assert tree is not None
+    assert canvas.verticalScrollBar().maximum() > 0
+    for node in tree.nodes:
+        canvas.reveal(node.index)
+        seen = {other.index: canvas.box(other.index) for other in tree.nodes}
+        at = node.index
+        while at >= 0:
+            assert -0.1 <= seen[at].top() <= canvas.viewport().height() - seen[at].height() + 0.1  # and none in part
+            at = tree.nodes[at].parent
+        shown = [(box.left(), round(box.top())) for box in seen.values() if box.top() > -1]
+        assert len(shown) == len(set(shown))  # nothing lies on them
+
+
+def test_a_round_without_a_tree_says_so(qtbot: QtBot, theme: Theme) -> None:
+    panel = made(qtbot, theme, accepted=3)
+    history = History("tree")
+    for record in fake_trees.lane_records(limit=40):
+        history.append(record)
+    told = set()
+    for index in range(len(history) + 1):
+        now = history.at(index)
+        panel.show_moment(now)
+        if panel.model is None:
+            told.add(panel._hint.text())
+            assert usual_rows(now) == (0 if now.started is None else 1 if now.round is not None else 14)
+        else:
+            assert usual_rows(now) == 14
+            assert panel.canvas._layout.rows <= 14
+    end = history.at(len(history))
+    assert end.round is not None
+    assert end.round.k == 0  # one token was left
+    assert panel.heading.said == (f"Draft tree of round {end.round.round + 1}", "none")
+    assert told == {HINT, "Nothing was drafted in this round: its one token is the target’s own."}
+    history.records[0] = msgspec.structs.replace(history.records[0], settings=msgspec.structs.replace(
+        history.records[0].settings, max_new_tokens=40))  # type: ignore[attr-defined]  # a RunStarted
+    panel.show_moment(history.at(len(history)))
+    assert "one token was left to write" in why_no_tree(history.at(len(history)))
 
 
 def test_the_card_tells_trees_from_chains(qtbot: QtBot, theme: Theme, fill: Fill) -> None:

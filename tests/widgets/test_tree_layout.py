@@ -12,6 +12,7 @@ SMALL = (ROOT, ROOT, 0, 0, 1, 2)
 def test_a_small_tree() -> None:
     layout = lay_out(SMALL)
     assert layout.places == (Place(0, 0), Place(0, 2), Place(1, 0), Place(1, 1), Place(1, 2), Place(2, 0))
+    assert layout.lasts == (1, 2, 0, 1, 2, 0)
     assert (layout.columns, layout.rows) == (3, 3)
     assert layout.at(1, 1) == 3
     assert layout.at(2, 1) is None
@@ -57,14 +58,16 @@ def test_rooms() -> None:
     wide = fit(layout, 900, 300, **sizes)
     assert wide.roomy
     assert wide.column == 200
-    assert wide.height <= 300
+    assert wide.shown * wide.row <= 300
     low = fit(layout, 300, 70, **sizes)
     assert not low.roomy
     assert low.row == 70 / 3  # all the height there is
     assert fit(layout, 300, 40, **sizes).row == 20
+    cut = fit(layout, 300, 55, **sizes)
+    assert (cut.shown, cut.row) == (2, 27)  # no row is seen in part
     assert low.column == 90
     assert low.width == 60 + 3 * 90  # more than there is: it is scrolled
-    assert fit(lay_out([ROOT] * 64), 300, 200, **sizes).height == 64 * 20
+    assert fit(lay_out([ROOT] * 64), 300, 200, **sizes).shown == 10
 
 
 def test_arrow_keys() -> None:
