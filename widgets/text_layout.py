@@ -114,6 +114,39 @@ class TextLayout:
         tail._lay_out(cells, start, len(cells))
         return self.lines[:kept] + tail.lines
 
+    def last(self, cells: Sequence[CellView], room: float) -> Line:
+        """One line of as many of the last cells as fit, newlines as signs: where only one line is seen, the wrapped
+        one would begin with a word or two again and again."""
+        shown: list[tuple[Place, str, float]] = []
+        for index in range(len(cells) - 1, -1, -1):
+            if not self._shows(cells[index]):
+                continue
+            found = list(self._flat(cells[index], index))
+            room -= sum(width for _, _, width in found)
+            if room < 0 and shown:
+                break
+            shown[:0] = found
+            if room < 0:
+                break
+        line = Line(shown[0][0] if shown else Place(0, 0, 0), False, 0.0, 0.0)
+        for place, text, width in shown:
+            line.fragments.append(Fragment(place.cell, text, line.right, width))
+            line.places.append(place)
+            line.right += width
+            line.shaped = line.shaped or _is_shaped(text)
+        return line
+
+    def _flat(self, cell: CellView, index: int) -> Iterator[tuple[Place, str, float]]:
+        """Its pieces and their widths on a line that nothing breaks."""
+        for number, piece in enumerate(pieces(cell)):
+            text = NEWLINE if piece in _BREAKS else piece
+            yield Place(index, number, 0), text, (
+                TAB_STOP * self.advance if text == TAB else self.measure(text) if text else SLIVER * self.advance)
+
+    def _shows(self, cell: CellView) -> bool:
+        return not (cell.aside or (cell.kind in GHOSTS and not self.ghosts)
+                    or (cell.kind == "prompt" and not self.prompt))
+
     def _drop_unsure(self) -> Place:
         """Forget the lines whose end was decided by a cell that wasn't settled then, and start where they did."""
         lines = self.lines
@@ -131,8 +164,7 @@ class TextLayout:
     def _lay_out(self, cells: Sequence[CellView], start: Place, end: int) -> None:
         for index in range(start.cell, end):
             cell = cells[index]
-            kind = cell.kind
-            if cell.aside or (kind in GHOSTS and not self.ghosts) or (kind == "prompt" and not self.prompt):
+            if not self._shows(cell):
                 continue
             for number, piece in enumerate(pieces(cell)):
                 offset = 0
@@ -172,7 +204,7 @@ class TextLayout:
         line.fragments.append(Fragment(place.cell, text, line.right, width))
         line.places.append(place)
         line.right += width
-        line.shaped = line.shaped or (not text.isascii() and _SHAPED.search(text) is not None)
+        line.shaped = line.shaped or _is_shaped(text)
 
     def _wrap(self, place: Place, text: str) -> None:
         """Begin a new line before ``text``, carrying over the beginning of its word if that is on this line."""
@@ -249,6 +281,10 @@ def _visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or _SHAPED.match(c) or c.isspace() else f"⟨{ord(c):02X}⟩" for c in text)
+
+
+def _is_shaped(text: str) -> bool:
+    return not text.isascii() and _SHAPED.search(text) is not None
 
 
 def _may_break(before: str, after: str) -> bool:

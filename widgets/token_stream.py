@@ -44,6 +44,8 @@ class TokenStream(Panel, QAbstractScrollArea):
         self._wheel = 0.0
         self._ghosts, self._prompt = True, False
         self._least = 2
+        self._tail: Line | None = None
+        """What is seen at the end where there is room for one line only: the last tokens that fit."""
         self._ring = False
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -67,8 +69,9 @@ class TokenStream(Panel, QAbstractScrollArea):
         self._relayout()
 
     def set_least(self, lines: int) -> None:
-        """So many lines are shown at least."""
+        """So many lines are shown at least. One alone is always full, of the newest tokens."""
         self._least = lines
+        self.mark_dirty()
         self.setMinimumHeight(lines * self._painter.line_height)
 
     @property
@@ -103,6 +106,8 @@ class TokenStream(Panel, QAbstractScrollArea):
             if not self._layout.sync(base.cells, base.settled, LAYOUT_BUDGET):
                 self.mark_dirty()
             self._lines = self._layout.lines if lane is base else self._layout.as_of(lane.cells, lane.settled)
+        room = self._text_width() - 2 * self._painter.unit  # the caret's
+        self._tail = self._layout.last(lane.cells, room) if lane is not None and self._one_line else None
         self._update_scroll_bar()
         self._follow_selection()
         self.viewport().update()
@@ -116,6 +121,16 @@ class TokenStream(Panel, QAbstractScrollArea):
 
     def _rows(self) -> int:
         return max(1, self.viewport().height() // self._painter.line_height)
+
+    @property
+    def _one_line(self) -> bool:
+        return self._least == 1 and self._rows() == 1
+
+    def _lines_in_view(self) -> list[Line]:
+        first = self.verticalScrollBar().value()
+        if self._tail is not None and self._following:
+            return [self._tail]
+        return self._lines[first : first + self._rows()]
 
     def _shown_lines(self) -> int:
         """A last, empty line counts only while text may still come."""
@@ -178,14 +193,14 @@ class TokenStream(Panel, QAbstractScrollArea):
         unit, height = self._painter.unit, self._painter.line_height
         painter.translate(unit, 0)
         outlined = self._outlined()
-        first = self.verticalScrollBar().value()
-        for row, line in enumerate(lines[first : first + self._rows()]):
+        in_view = self._lines_in_view()
+        for row, line in enumerate(in_view):
             self._painter.paint_line(painter, line, row * height, lane.cells, lane.settled)
             if outlined is not None:
                 self._painter.paint_outline(painter, line, row * height, *outlined)
-        last = len(lines) - 1 - first
-        if lane.status == "running" and lane.committed and 0 <= last < self._rows():
-            self._painter.paint_caret(painter, self._caret_x(lane, lines[-1]), last * height)
+        at_end = bool(in_view) and (in_view[-1] is self._tail or in_view[-1] is lines[-1])
+        if lane.status == "running" and lane.committed and at_end:
+            self._painter.paint_caret(painter, self._caret_x(lane, in_view[-1]), (len(in_view) - 1) * height)
         if self._ring:
             painter.translate(-unit, 0)
             painter.setPen(self.theme.colour("focus"))
@@ -210,10 +225,10 @@ class TokenStream(Panel, QAbstractScrollArea):
     def cell_at(self, point: QPointF) -> int | None:
         """Index of the cell under a point of the viewport."""
         row = int(point.y() // self._painter.line_height)
-        index = self.verticalScrollBar().value() + row
-        if not (0 <= row < self._rows() and index < len(self._lines)):
+        in_view = self._lines_in_view()
+        if not 0 <= row < len(in_view):
             return None
-        line = self._lines[index]
+        line = in_view[row]
         x = point.x() - self._painter.unit
         for (left, right), fragment in zip(self._painter.spans(line), line.fragments, strict=True):
             if left <= x < right:

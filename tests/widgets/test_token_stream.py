@@ -203,3 +203,34 @@ def test_two_hundred_thousand_tokens(qtbot: QtBot, theme: Theme, capsys: pytest.
         print(f"\n{store.lane('wide').totals.committed:,} tokens: a frame takes {frames[len(frames) // 2]:.1f} ms "
               f"(median), {frames[-1]:.1f} ms at most")
     assert stream.following
+
+
+def test_one_line_is_full_of_the_newest_tokens(qtbot: QtBot, theme: Theme, fill: Fill) -> None:
+    """Wrapped, it would hold a word or two each time a line begins; and the signs stay what they are."""
+    for until in (1.0, 1.5, 2.0, 9.0):
+        store = fill(LOOKUP, until=until)
+        stream = shown(qtbot, store, theme, width=420)
+        stream.set_least(1)
+        stream.resize(420, 30)
+        QApplication.processEvents()
+        stream.refresh()
+        lane = store.lane("ngram")
+        (line,) = stream._lines_in_view()
+        assert line.fragments[-1].cell == len(lane.cells) - 1
+        first = line.fragments[0].cell
+        before = stream._layout.last(lane.cells[:first], 1e-9).right
+        assert line.right <= stream._text_width() < line.right + before + 3 * stream._painter.unit
+        assert point_of(stream, len(lane.cells) - 1).x() < stream.viewport().width()
+    qtbot.mouseClick(stream.viewport(), Qt.MouseButton.LeftButton, pos=point_of(stream, lane.committed[-1]))
+    assert stream._outlined() == (lane.committed[-1], lane.committed[-1] + 1)
+    stream.set_ghosts(False)
+    stream.refresh()
+    assert all(lane.cells[f.cell].kind not in ("rejected", "void") for f in stream._lines_in_view()[0].fragments)
+    stream.verticalScrollBar().setValue(0)  # one scrolls up: the lines as they are wrapped
+    assert stream._lines_in_view() == stream._lines[:1]
+    stream.grab()
+    stream.set_least(2)
+    stream.resize(420, 130)
+    QApplication.processEvents()
+    stream.refresh()
+    assert stream._tail is None
