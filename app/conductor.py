@@ -165,7 +165,8 @@ class Conductor(QObject):
         lanes = setup.lanes()
         self.estimate(setup, trust)
         self.store.begin(self._run, [
-            LaneSpec(lane.lane, drafter.label, methods.method(drafter.kind).guess, plain=drafter.kind == "none")
+            LaneSpec(lane.lane, drafter.label, methods.method(drafter.kind).guess, plain=drafter.kind == "none",
+                     kind=drafter.kind)
             for lane in lanes for drafter in (lane.settings.drafter,)])
         self._line.order(Race(self._run, self._target, lanes, setup.prompt, setup.chat, start))
         self.began.emit()

@@ -55,6 +55,8 @@ class LaneSpec:
     """Plain decoding: the lane that speed-ups are measured against."""
     original: str | None = None
     """Of a branch: the lane it comes from."""
+    kind: str = ""
+    """The name of its method, as far as that is known."""
 
 
 class LaneState:
@@ -64,6 +66,7 @@ class LaneState:
         self.about = spec.about
         self.plain = spec.plain
         self.original = spec.original
+        self.kind = spec.kind
         self.look = look
         """Which lane colour and shape: 0 is plain decoding's grey."""
         self.gamma = 0
@@ -214,7 +217,8 @@ class LaneState:
     def _on_started(self, record: RunStarted, serial: int) -> None:
         self.started = record
         self.title, self.about, self.gamma = record.title, record.about, record.gamma
-        self.plain = record.settings.drafter.kind == "none"
+        self.kind = record.settings.drafter.kind
+        self.plain = self.kind == "none"
         if record.branch is not None:
             self.original = record.branch.lane
         self.status = "prefilling"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QByteArray, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.activity import Activity
+from app.guesses import guesses
 from app.recording_bar import RecordingBar
 from app.screen import Screen
 from app.store import Change, Store
@@ -205,13 +208,17 @@ class RaceView(QWidget):
         self._move_together()
 
     def _card(self, lane: str) -> LaneCard:
-        card = LaneCard(self._screen, self._theme, lane)
+        card = LaneCard(self._screen, self._theme, lane, guesses=partial(self._guesses, lane))
         card.set_ghosts(self._ghosts)
         card.set_prompt(self._prompt)
         card.hovered.connect(self.hover_card.show_cell)
         card.difference_wanted.connect(self.difference_wanted)
         self._lane_column.addWidget(card, 1)
         return card
+
+    def _guesses(self, lane: str) -> tuple[str, ...]:
+        state = self._store.lane(lane)
+        return guesses(state.kind) if state is not None and state.kind else ()
 
     def _dress(self) -> None:
         px = self._theme.px

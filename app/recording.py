@@ -30,7 +30,8 @@ class Recording:
 
     @property
     def lanes(self) -> list[LaneSpec]:
-        return [LaneSpec(record.lane, record.title, record.about, plain=record.settings.drafter.kind == "none")
+        return [LaneSpec(record.lane, record.title, record.about, plain=record.settings.drafter.kind == "none",
+                         kind=record.settings.drafter.kind)
                 for record in self._opening if isinstance(record, RunStarted)]
 
     def read(self, deadline: float) -> Iterator[Record]:

@@ -23,7 +23,7 @@ SHARES = ((0, 25, 50, 75, 100), (0, 50, 100), (0, 100))
 LEAST = 3
 """Positions there is always room for, so that the first bars are no slabs."""
 NO_DRAFTER = "Plain decoding drafts nothing: add a drafter lane."
-WAITING = "Each drafter's bars come with the first draft that is tested."
+WAITING = "The drafters' bars come with their first tests."
 
 
 class AcceptanceChart(Card):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QFont, QGuiApplication, QPalette, QResizeEvent
+from PySide6.QtGui import QFont, QGuiApplication, QPainter, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from widgets import lane_figures
@@ -26,18 +28,22 @@ class LaneCard(Card):
     difference_wanted = Signal(str)
     """The lane parts from plain decoding, and someone wants to see where."""
 
-    def __init__(self, store: StoreView, theme: ThemeView, lane: str, parent: QWidget | None = None) -> None:
+    def __init__(self, store: StoreView, theme: ThemeView, lane: str, parent: QWidget | None = None, *,
+                 guesses: Callable[[], Sequence[str]] = tuple) -> None:
+        """``guesses``: how the lane's method guesses, from more words to fewer, for where its own sentence has no
+        room."""
         super().__init__(store, theme, parent)
         self.lane = lane
+        self._guesses = guesses
         self.stream = TokenStream(store, theme, lane)
         self.ribbon = RoundRibbon(store, theme, lane)
         self.stream.hovered.connect(self._pass_on)
         self._swatch = Swatch(theme, 0)
         self._title = ElidedLabel(theme, "title", "text", yields=False)
-        self._about = ElidedLabel(theme, "body", "dim", yields=False)
+        self._about = _About(theme)
         self._verdict = ElidedLabel(theme, "small", "warning", yields=False)
         self._verdict.hide()
-        self._status = ElidedLabel(theme, "small", "dim")
+        self._status = ElidedLabel(theme, "small", "dim", yields=False)
         self._status.clicked.connect(self._on_status)
         self._rounds = Figure(theme, "figure", "rounds", "000")
         self._acceptance = Figure(theme, "figure", "α", "0.00")
@@ -81,7 +87,7 @@ class LaneCard(Card):
             return
         self._title.set_whole(lane.title if lane.plain or not lane.gamma else f"{lane.title} · γ {lane.gamma}")
         verdict, sentence = lane_figures.exactness(self.store, lane)
-        self._about.set_whole(lane.about, sentence)
+        self._about.set_ways((lane.about, *self._guesses()), sentence)
         self._verdict.set_whole(verdict, sentence)
         self._verdict.setVisible(bool(verdict))
         self._swatch.set_look(self.theme, lane.look)
@@ -191,6 +197,36 @@ class LaneCard(Card):
 
     def _pass_on(self, cell: object, point: QPoint) -> None:
         self.hovered.emit(self.lane, cell, point)
+
+
+class _About(ElidedLabel):
+    """How a lane guesses, in as many words as there is room for."""
+
+    def __init__(self, theme: ThemeView) -> None:
+        self._ways: Sequence[str] = ("",)
+        super().__init__(theme, "body", "dim", yields=False)
+
+    def set_ways(self, ways: Sequence[str], tip: str) -> None:
+        if ways != self._ways:
+            self._ways = ways
+            self.update()
+        self.set_whole(ways[0], tip)
+
+    def shown(self) -> str:
+        """The first way to say it that fits; the shortest if none does."""
+        metrics = self.fontMetrics()
+        return next((way for way in self._ways if metrics.horizontalAdvance(way) <= self.width()), self._ways[-1])
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        shown = self.shown()
+        if shown == self._whole:
+            super().paintEvent(event)
+            return
+        self.setToolTip("\n".join(filter(None, (self._whole, self._tip))))
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(QPalette.ColorRole.WindowText))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft,
+                         self.fontMetrics().elidedText(shown, Qt.TextElideMode.ElideRight, self.width()))
 
 
 class _Failure(QWidget):

@@ -70,6 +70,8 @@ def test_six_cards_fit_it_too_while_a_recording_plays(make_window: MakeWindow, q
         qtbot.waitUntil(lambda: all(map(shown_whole, window.race.cards)))
         for card in window.race.cards:
             assert shown_whole(card.ribbon)
+            about = card._about
+            assert about.fontMetrics().horizontalAdvance(about.shown()) <= about.width(), about.shown()
             assert card.ribbon.height() >= 10
             assert card._body.height() >= card.stream._painter.line_height
             assert shown_whole(card._body)
