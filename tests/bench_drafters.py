@@ -1,8 +1,8 @@
 """The five ways to draft against plain decoding, by kind of task, on held-out prompts: ``make bench ARGS=drafters``.
 
 Each prompt is one race of all lanes, which alternate by round, so every ratio is of sides that saw the same machine.
-α is of chains of γ = 4. By kind each method has the shape that is quickest here: EAGLE and Medusa draft trees when
-greedy, chains at temperature 1.
+α is of chains of γ = 4. By kind each method has a shape that was quickest on a few other held-out prompts: when greedy
+EAGLE and Medusa draft small trees, and at temperature 1 short chains pay more than long ones.
 """
 
 from __future__ import annotations
@@ -26,11 +26,15 @@ FIVE = (DrafterSettings(kind="draft", model=DRAFT, gamma=GAMMA),
         DrafterSettings(kind="eagle", model=EAGLE, gamma=GAMMA),
         DrafterSettings(kind="medusa", model=MEDUSA, gamma=GAMMA), DrafterSettings(kind="ngram"),
         DrafterSettings(kind="layer-skip"))
+SURE = DrafterSettings(kind="draft", model=DRAFT, gamma=5, stop_below=0.4)
+TREES = (DrafterSettings(kind="eagle", model=EAGLE, gamma=GAMMA, tree="top", tree_top=3, tree_nodes=8),
+         DrafterSettings(kind="medusa", model=MEDUSA, gamma=3, tree="top", tree_top=4, tree_nodes=8))
 SHAPES = (DrafterSettings(kind="eagle", model=EAGLE, gamma=5, stop_below=0.3),
           DrafterSettings(kind="eagle", model=EAGLE, gamma=6, adaptive=True),
-          DrafterSettings(kind="eagle", model=EAGLE, gamma=GAMMA, tree="top"),
-          DrafterSettings(kind="medusa", model=MEDUSA, gamma=GAMMA, tree="top"))
-QUICKEST = {0.0: (FIVE[0], *SHAPES[2:], *FIVE[3:]), 1.0: FIVE}
+          DrafterSettings(kind="eagle", model=EAGLE, gamma=GAMMA, tree="top"), *TREES, SURE)
+QUICKEST = {0.0: (SURE, *TREES, *FIVE[3:]),
+            1.0: (SURE, DrafterSettings(kind="eagle", model=EAGLE, gamma=5, stop_below=0.45),
+                  DrafterSettings(kind="medusa", model=MEDUSA, gamma=2), *FIVE[3:])}
 """Each method in the shape that is quickest here, by temperature."""
 
 
@@ -78,20 +82,24 @@ def shapes(target: Model, held: Sequence[Prompt], tokens: int) -> None:
 
 
 def _row(drafter: DrafterSettings, one: Held) -> str:
-    extra = [f"tree of {drafter.tree_nodes}"] if drafter.tree else []
+    places = "" if drafter.tree or drafter.kind == "ngram" else " ".join(f"{a:.2f}" for a in one.by_position)
+    return (f"| {_name(drafter)} | {_share(one.alpha)} | {places} | {one.totals.mean_committed_length:.2f} "
+            f"| {_share(one.cost_ratio)} | {_share(one.predicted)}× | **{_share(one.measured)}×** |")
+
+
+def _name(drafter: DrafterSettings) -> str:
+    extra = [f"γ {drafter.gamma}"] if drafter.gamma not in (None, GAMMA) else []
+    extra += [f"tree of {drafter.tree_nodes}"] if drafter.tree else []
     extra += [f"stop below {drafter.stop_below:g}"] if drafter.stop_below else []
     extra += ["adaptive"] if drafter.adaptive else []
-    places = "" if drafter.tree or drafter.kind == "ngram" else " ".join(f"{a:.2f}" for a in one.by_position)
-    name = ", ".join([drafter.kind, *extra])
-    return (f"| {name} | {_share(one.alpha)} | {places} | {one.totals.mean_committed_length:.2f} "
-            f"| {_share(one.cost_ratio)} | {_share(one.predicted)}× | **{_share(one.measured)}×** |")
+    return ", ".join([drafter.kind, *extra])
 
 
 def by_kind(target: Model, held: Sequence[Prompt], temperature: float, tokens: int) -> None:
     """Speed-ups, each kind's time for all its tokens."""
     print(f"speed-up over plain decoding by kind, T = {temperature:g}, {len(held)} prompts\n")
     chosen = QUICKEST[temperature]
-    names = [f"{d.kind} tree" if d.tree else d.kind for d in chosen]
+    names = [_name(drafter) for drafter in chosen]
     print(f"| kind | {' | '.join(names)} | best |")
     print(f"| --- |{' ---: |' * len(names)} --- |")
     found = held_out(target, chosen, held, temperature=temperature, max_new_tokens=tokens, progress=_told)
