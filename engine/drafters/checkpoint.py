@@ -83,25 +83,27 @@ class Checkpoint:
 
     def whole(self, name: str) -> int:
         """A size from config.json. Raises :class:`ModelError` where it is missing or nonsense."""
-        shape = self.config.get("shape")
-        value = shape.get(name) if isinstance(shape, dict) else None
+        value = self._shape(name)
         if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 1 << 24:
             raise self.damaged(f"its {CONFIG} says {value!r} for {name}")
         return value
 
     def wholes(self, name: str) -> tuple[int, ...]:
         """A list of layers or depths from config.json. Raises as :meth:`whole` does."""
-        shape = self.config.get("shape")
-        values = shape.get(name) if isinstance(shape, dict) else None
+        values = self._shape(name)
         if not isinstance(values, list) or not values or not all(type(v) is int and -1 <= v < 1 << 16 for v in values):
             raise self.damaged(f"its {CONFIG} says {values!r} for {name}")
         return tuple(values)
 
+    def _shape(self, name: str, missing: Any = None) -> Any:
+        """What config.json says of the network's shape, unchecked."""
+        shape = self.config.get("shape")
+        return shape.get(name, missing) if isinstance(shape, dict) else missing
+
     def flag(self, name: str) -> bool:
         """Whether config.json says so; what is older than the flag says nothing, which is no. Raises as :meth:`whole`
         does."""
-        shape = self.config.get("shape")
-        value = shape.get(name, False) if isinstance(shape, dict) else False
+        value = self._shape(name, False)
         if not isinstance(value, bool):
             raise self.damaged(f"its {CONFIG} says {value!r} for {name}")
         return value

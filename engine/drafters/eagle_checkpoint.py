@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from engine.drafters import public_eagle_checkpoint, speculators_checkpoint
-from engine.drafters.checkpoint import Checkpoint, fill, fits
+from engine.drafters.checkpoint import Checkpoint, fits
 from engine.drafters.eagle_head import EagleHead, EagleShape, llama_config
 from engine.errors import ModelError
 from engine.models import Model
@@ -67,7 +67,7 @@ def own(found: Checkpoint, target: Model) -> Eagle:
     with torch.device("meta"):
         fits(EagleHead(shape), weights, found.name)
     head = EagleHead(shape)
-    fill(head, weights, found.name)
+    head.load_state_dict(weights)
     return Eagle(head.to(shared.device, shared.dtype).eval().requires_grad_(False), target.hf.get_input_embeddings(),
                  depths, f"one layer continues the target's features (trained on {found.trained_tokens:,} of its "
                  "tokens)")
