@@ -6,7 +6,7 @@ from engine import methods
 from engine.errors import ModelError
 
 _BRIEF = {
-    "none": "one token a forward", "ngram": "copies what came before", "layer-skip": "the target, layers left out",
+    "none": "one token a forward", "ngram": "copies earlier text", "layer-skip": "the target, layers left out",
     "model": "a smaller model writes ahead", "draft": "a small imitation of the target",
     "eagle": "continues the target's features", "medusa": "extra heads guess several at once",
 }

@@ -18,6 +18,9 @@ _TEMPLATE_MARK = re.compile(r"<\|[^|<>\n]*\|>|</?s>|<bos>|<(?:start|end)_of_turn
 WORDS_SHOWN = 44
 """Letters of the prompt; all of it stands in the tooltip."""
 
+HEIGHT = 34
+"""Logical pixels at scale 1, at least: with the button and without, lest the lanes below move at the recording's end."""
+
 
 class RecordingBar(QFrame):
     replay_wanted = Signal()
@@ -35,7 +38,7 @@ class RecordingBar(QFrame):
         self._replay.setToolTip("Play the recording again from its start")
         self._replay.clicked.connect(self.replay_wanted)
         row = QHBoxLayout(self)
-        row.setContentsMargins(12, 6, 8, 6)
+        row.setContentsMargins(12, 1, 8, 1)
         row.setSpacing(12)
         row.addWidget(badge, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self._about, 1)
@@ -63,6 +66,7 @@ class RecordingBar(QFrame):
     def set_theme(self, theme: Theme) -> None:
         self._replay.setIcon(theme.icon("restart", "text"))
         self._replay.setIconSize(QSize(theme.px(14), theme.px(14)))
+        self.setMinimumHeight(theme.px(HEIGHT))
 
 
 def said_settings(started: Sequence[RunStarted]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QFont, QGuiApplication, QPainter, QPaintEvent, QPalette, QResizeEvent
+from PySide6.QtGui import QFont, QGuiApplication, QPalette, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from widgets import lane_figures
@@ -40,7 +40,7 @@ class LaneCard(Card):
         self.stream.hovered.connect(self._pass_on)
         self._swatch = Swatch(theme, 0)
         self._title = ElidedLabel(theme, "title", "text", yields=False)
-        self._about = _About(theme)
+        self._about = ElidedLabel(theme, "body", "dim")
         self._verdict = ElidedLabel(theme, "small", "warning", yields=False)
         self._verdict.hide()
         self._status = ElidedLabel(theme, "small", "dim", yields=False)
@@ -60,6 +60,8 @@ class LaneCard(Card):
         self._body = QStackedWidget()
         for page in (self.stream, self._notice):
             self._body.addWidget(page)
+        self._said = ""
+        """How exact it is, in a sentence."""
         self._arranged: tuple[bool, bool, float] | None = None
         self._lay_out()
         self.restyle()
@@ -87,7 +89,7 @@ class LaneCard(Card):
             return
         self._title.set_whole(lane.title if lane.plain or not lane.gamma else f"{lane.title} · γ {lane.gamma}")
         verdict, sentence = lane_figures.exactness(self.store, lane)
-        self._about.set_ways((lane.about, *self._guesses()), sentence)
+        self._said = sentence
         self._verdict.set_whole(verdict, sentence)
         self._verdict.setVisible(bool(verdict))
         self._swatch.set_look(self.theme, lane.look)
@@ -113,10 +115,6 @@ class LaneCard(Card):
                 "running": "The first token is on its way …", "stopped": "Stopped before its first token.",
             }.get(lane.status, "It ended without a token."))
         self._body.setCurrentWidget(page)
-        words = "" if page is self._notice and not failed else lane_figures.status(
-            self.store, lane, brief=self.height() < self.theme.px(DENSE))
-        self._status.set_whole(words)
-        self._status.setVisible(bool(words))
         self._show_link(self.store.divergence(self.lane) is not None)
 
     def _show_link(self, parted: bool) -> None:
@@ -175,14 +173,19 @@ class LaneCard(Card):
         failed = dense and lane is not None and lane.status == "failed"
         self.ribbon.setVisible(not failed)  # why is worth more than when, where there is no room for both
         self._body.setVisible(not failed or self._body.currentWidget() is self.stream)
-        if (tight, dense, self.theme.scale) == self._arranged:
-            return
-        self._arranged = (tight, dense, self.theme.scale)
+        if (tight, dense, self.theme.scale) != self._arranged:
+            self._arranged = (tight, dense, self.theme.scale)
+            self._settle(tight, dense)
+        if lane is not None:
+            self._put_words(lane)
+
+    def _settle(self, tight: bool, dense: bool) -> None:
+        px = self.theme.px
         self.setMinimumWidth(px(480))  # less than the layout asks for with all figures: they give way instead
         top, bottom = (1, 3) if dense else (6, 8) if tight else (12, 14)
         self._column.setContentsMargins(px(18), px(top), px(14), px(bottom))
         self._column.setSpacing(px(0 if dense else 2 if tight else 8))
-        self._right.setSpacing(px(16 if dense else 22))
+        self._right.setSpacing(px(16 if tight else 22))
         for figure in self._figures:
             figure.role = ("title" if figure in self._small else "headline") if dense else (
                 "figure" if figure in self._small else "big_figure")
@@ -191,42 +194,37 @@ class LaneCard(Card):
         self.ribbon.set_height(10 if dense else 16)
         self._failure.set_dense(dense)
 
+    def _put_words(self, lane: LaneView) -> None:
+        """The most words that leave the figures whole: how it guesses gives way to how it does, and that at last too."""
+        abouts = (lane.about, *self._guesses())
+        bare = self._body.currentWidget() is self._notice and lane.status != "failed"
+        states = ("",) if bare else lane_figures.status(self.store, lane)
+        pairs = [*((about, states[0]) for about in abouts), *((abouts[-1], state) for state in states[1:])]
+        room = self.width() - self._taken()
+        about, state = next((pair for pair in pairs if self._long(*pair) <= room), pairs[-1])
+        self._about.set_whole(about, "\n".join(filter(None, (abouts[0] if about != abouts[0] else "", self._said))))
+        self._about.setAccessibleName(abouts[0])
+        self._status.set_whole(state, states[0] if state != states[0] else "")
+        self._status.setVisible(bool(state))
+
+    def _long(self, about: str, state: str) -> int:
+        """Logical pixels that these words take."""
+        return sum(label.fontMetrics().horizontalAdvance(words) + 2 + self._header.spacing()
+                   for label, words in ((self._about, about), (self._status, state)) if words)
+
+    def _taken(self) -> int:
+        """Logical pixels of the header that are no words."""
+        margins, figures = self._column.contentsMargins(), [f for f in self._figures if not f.isHidden()]
+        shown = [self._swatch, self._title, *([] if self._verdict.isHidden() else [self._verdict])]
+        return (margins.left() + margins.right() + sum(one.sizeHint().width() for one in (*shown, *figures))
+                + self._header.spacing() * (len(shown) + 1) + self._right.spacing() * (len(figures) - 1))
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._arrange()
         super().resizeEvent(event)
 
     def _pass_on(self, cell: object, point: QPoint) -> None:
         self.hovered.emit(self.lane, cell, point)
-
-
-class _About(ElidedLabel):
-    """How a lane guesses, in as many words as there is room for."""
-
-    def __init__(self, theme: ThemeView) -> None:
-        self._ways: Sequence[str] = ("",)
-        super().__init__(theme, "body", "dim", yields=False)
-
-    def set_ways(self, ways: Sequence[str], tip: str) -> None:
-        if ways != self._ways:
-            self._ways = ways
-            self.update()
-        self.set_whole(ways[0], tip)
-
-    def shown(self) -> str:
-        """The first way to say it that fits; the shortest if none does."""
-        metrics = self.fontMetrics()
-        return next((way for way in self._ways if metrics.horizontalAdvance(way) <= self.width()), self._ways[-1])
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        shown = self.shown()
-        if shown == self._whole:
-            super().paintEvent(event)
-            return
-        self.setToolTip("\n".join(filter(None, (self._whole, self._tip))))
-        painter = QPainter(self)
-        painter.setPen(self.palette().color(QPalette.ColorRole.WindowText))
-        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft,
-                         self.fontMetrics().elidedText(shown, Qt.TextElideMode.ElideRight, self.width()))
 
 
 class _Failure(QWidget):

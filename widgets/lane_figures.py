@@ -101,14 +101,15 @@ _ENDS = {"eos": "finished: end of text", "stop": "finished: stop text", "length"
          "context": "finished: context is full", "stopped": "stopped", "error": "failed"}
 
 
-def status(store: StoreView, lane: LaneView, *, brief: bool = False) -> str:
-    """What the lane is doing, in two or three words; nothing while it simply runs. And where it parts from plain
-    decoding, should a greedy lane do that. ``brief``: how it ended is told in one word."""
-    words = {"waiting": "waiting", "prefilling": "reading the prompt"}.get(lane.status, "")
+def status(store: StoreView, lane: LaneView) -> tuple[str, ...]:
+    """What the lane is doing, in two or three words, and in fewer, down to none where it can be seen elsewhere; nothing
+    while it simply runs. And where it parts from plain decoding, should a greedy lane do that."""
+    ways = [{"waiting": "waiting", "prefilling": "reading the prompt"}.get(lane.status, "")]
     if lane.finished is not None:
-        words = _ENDS[lane.finished.reason]
-        words = words.partition(":")[0] if brief else words
+        ways = [_ENDS[lane.finished.reason]]
+        brief, colon, _ = ways[0].partition(":")
+        ways += [brief, ""] if colon else []
     elif lane.rounds and lane.rounds[-1].depth:
-        words = f"tree: {lane.rounds[-1].k} drafted, {lane.rounds[-1].depth} deep"
+        ways = [f"tree: {lane.rounds[-1].k} drafted, {lane.rounds[-1].depth} deep"]
     parted = store.divergence(lane.id)
-    return " · ".join(filter(None, (parted.sentence if parted else "", words)))
+    return tuple(" · ".join(filter(None, (parted.sentence if parted else "", words))) for words in ways)

@@ -14,7 +14,7 @@ import torch
 from torch.nn.functional import embedding
 from transformers import PreTrainedConfig
 
-from engine.drafters.checkpoint import PRECISE, fill, fits
+from engine.drafters.checkpoint import PRECISE, fits
 from engine.drafters.eagle_head import EagleHead, EagleShape
 from engine.errors import MismatchError, ModelError
 from engine.models import Model
@@ -168,7 +168,7 @@ def assemble(said: Announced, tensors: Mapping[str, torch.Tensor], target: Model
     except (KeyError, TypeError, ValueError, ArithmeticError, RuntimeError) as error:
         raise ModelError(f"{name} describes its layer in a way that can't be understood; its config.json is damaged.",
                          details=f"{type(error).__name__}: {error}") from error
-    fill(head, weights, name)
+    head.load_state_dict(weights)
     head = head.to(shared.device, shared.dtype).eval().requires_grad_(False)
     table = table.to(shared.device, shared.dtype)
     return head, lambda tokens: embedding(tokens, table)

@@ -12,8 +12,11 @@ from pytestqt.qtbot import QtBot
 from app.setup import FIVE
 from app.window import Window
 from engine import methods
+from engine.trace import read
 from tests.app.fake_workshop import FakeWorkshop
+from widgets.lane_card import LaneCard
 
+DEMO = Path(__file__).parents[2] / "assets" / "demo" / "code-edit.spectrace.gz"
 MakeWindow = Callable[..., Window]
 MISSING = ("No eagle drafter ships with SpecScope for this target; train one: python main.py train eagle --target "
            "builtin, which takes long enough for a sentence that no card can hold on one line of this window")
@@ -34,6 +37,12 @@ def lanes_scroll(window: Window) -> QScrollArea:
 
 def shown_whole(widget: QWidget) -> bool:
     return widget.visibleRegion().boundingRect() == widget.rect()
+
+
+def figures_whole(card: LaneCard) -> bool:
+    """None is cut by a neighbour that wants more than there is."""
+    return all(figure.width() >= figure.sizeHint().width() and shown_whole(figure)
+               for figure in card._figures if figure.isVisible())
 
 
 @pytest.mark.parametrize("faults", [{}, {"eagle": MISSING}], ids=["all", "one fails"])
@@ -71,13 +80,31 @@ def test_six_cards_fit_it_too_while_a_recording_plays(make_window: MakeWindow, q
         for card in window.race.cards:
             assert shown_whole(card.ribbon)
             about = card._about
-            assert about.fontMetrics().horizontalAdvance(about.shown()) <= about.width(), about.shown()
+            qtbot.waitUntil(lambda about=about: about.fontMetrics().horizontalAdvance(  # type: ignore[misc]
+                about._whole) <= about.width())
+            assert figures_whole(card)
             assert card.ribbon.height() >= 10
             assert card._body.height() >= card.stream._painter.line_height
             assert shown_whole(card._body)
         assert shown_whole(window.race.race_chart)
         assert window.race.race_chart.height() >= 112
         assert shown_whole(window.race.legend)
+
+
+@pytest.mark.parametrize("part", [0.3, 1.0], ids=["on its way", "at its end"])
+def test_the_first_recording_fits_it(make_window: MakeWindow, qtbot: QtBot, part: float) -> None:
+    """With figures as long as real ones are: a speed of three digits, eight tokens a round."""
+    window = make_window(FakeWorkshop())
+    window.resize(1280, 720)
+    records = list(read(DEMO))
+    window.conductor._play(records, DEMO)
+    window.conductor.pause()
+    window.conductor.go(int(part * len(records)))
+    qtbot.waitUntil(lambda: len(window.race.cards) == 3)
+    qtbot.waitUntil(lambda: lanes_scroll(window).verticalScrollBar().maximum() == 0)
+    for card in window.race.cards:
+        qtbot.waitUntil(lambda card=card: shown_whole(card) and figures_whole(card))  # type: ignore[misc]
+        assert card._about._whole
 
 
 def test_each_card_says_how_it_guesses(make_window: MakeWindow, qtbot: QtBot) -> None:
