@@ -19,7 +19,7 @@ WORDS_SHOWN = 44
 """Letters of the prompt; all of it stands in the tooltip."""
 
 HEIGHT = 34
-"""Logical pixels at scale 1, at least: with the button and without, lest the lanes below move at the recording's end."""
+"""Logical pixels at scale 1, at least: with its button and without, lest the lanes move at the recording's end."""
 
 
 class RecordingBar(QFrame):

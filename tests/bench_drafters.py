@@ -1,9 +1,10 @@
 """The five ways to draft against plain decoding, by kind of task, on held-out prompts: ``make bench ARGS=drafters``.
 
 Each prompt is one race of all lanes, which alternate by round, so every ratio is of sides that saw the same machine.
-α is of chains of γ = 4, over many prompts and longer answers, since it scatters: six answers of 40 tokens gave EAGLE 0.37
-at temperature 1 where thirty of 96 gave 0.47. By kind each method has a shape that was quickest on a few other held-out
-prompts: when greedy EAGLE and Medusa draft small trees, and at temperature 1 short chains pay more than long ones.
+α is of chains of γ = 4, over many prompts and longer answers, since it scatters: six answers of 40 tokens once gave
+EAGLE 0.37 at temperature 1 where thirty of 96 gave 0.47. By kind each method has a shape that was quickest on a few
+other held-out prompts: when greedy EAGLE and Medusa draft small trees, and at temperature 1 short chains pay more than
+long ones.
 """
 
 from __future__ import annotations

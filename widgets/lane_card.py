@@ -195,7 +195,7 @@ class LaneCard(Card):
         self._failure.set_dense(dense)
 
     def _put_words(self, lane: LaneView) -> None:
-        """The most words that leave the figures whole: how it guesses gives way to how it does, and that at last too."""
+        """The most words that leave the figures whole: how it guesses gives way before how it does, that at last."""
         abouts = (lane.about, *self._guesses())
         bare = self._body.currentWidget() is self._notice and lane.status != "failed"
         states = ("",) if bare else lane_figures.status(self.store, lane)

@@ -112,7 +112,7 @@ def card(config: dict[str, Any]) -> str:
 
 def _steps(training: dict[str, Any]) -> str:
     """Of this training and of those that it began from."""
-    said = (f"{training['steps']:,} of about {training['batch_tokens']:,} tokens, out of {training['answer_tokens']:,} of "
-            f"answers, learning rate {training['rate']:g}")
+    said = (f"{training['steps']:,} of about {training['batch_tokens']:,} tokens, out of "
+            f"{training['answer_tokens']:,} of answers, learning rate {training['rate']:g}")
     before = training.get("begun_from")
     return f"{said}; begun from a drafter of {_steps(before)}" if before else said

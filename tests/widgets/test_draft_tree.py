@@ -212,7 +212,8 @@ def test_the_card_tells_trees_from_chains(qtbot: QtBot, theme: Theme, fill: Fill
     assert "every sibling" not in lane_figures.acceptance(chain).tooltip
     assert "Comparable between chains and trees" in lane_figures.tokens_a_round(tree).tooltip
     (told,) = lane_figures.status(store, tree)
-    assert told.startswith("tree: ") and told.endswith(" deep")
+    assert told.startswith("tree: ")
+    assert told.endswith(" deep")
     assert lane_figures.exactness(store, tree)[0] == "not bit-exact"
     assert "ancestors not gathered" in lane_figures.exactness(store, tree)[1]
     assert lane_figures.exactness(store, chain)[0] == ""
