@@ -111,7 +111,7 @@ def _outside(kind: str) -> Any:
     point = _points()[kind]
     try:
         made = point.load()
-    except Exception as error:  # whatever another package's code raises
+    except (Exception, SystemExit) as error:  # whatever another package's code raises, a script's sys.exit() too
         raise ModelError(f"The drafter {kind} can't be loaded: {point.value} failed; update the package that brings "
                          "it, or remove it.", details=f"{type(error).__name__}: {error}") from error
     if not callable(getattr(made, "make", None)):

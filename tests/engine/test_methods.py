@@ -275,6 +275,7 @@ BROKEN = [
     ("import nowhere_at_all\n", "can't be loaded: .* failed"),
     ("def make(:\n", "can't be loaded"),
     ("raise SystemError('no')\n", "can't be loaded"),
+    ("import sys\nsys.exit(1)\n", "can't be loaded"),  # a script, not a module
     ("x = 1\n", r"has no make\(\)"),
     ("make = 3\n", r"has no make\(\)"),
     (f"gamma = 0\n{odd()}", "its gamma is 0, but a draft length is a whole number from 1 to 64"),
