@@ -36,6 +36,25 @@ class TrainingBatch:
         return torch.arange(self.tokens.shape[1], device=self.tokens.device)[None]
 
 
+def pieces(samples: Sequence[Sample], length: int, ahead: int, seed: int) -> list[Sample]:
+    """For drafters that look at one place alone: the answers, cut into pieces of at most ``length`` tokens. A batch of
+    them has hardly two places of one answer, and next to none of a prompt.
+
+    ``ahead``: how far behind a place the first token is that is learned there. Pieces overlap by it, so that each place
+    is in one. Where the cuts fall is by chance. Raises :class:`ValueError` unless ``length`` > ``ahead`` > 0.
+    """
+    if not length > ahead > 0:
+        raise ValueError(f"pieces of {length} tokens can't overlap by {ahead}")
+    chance = random.Random(seed)
+    found = []
+    for s in samples:
+        start = s.begin - ahead - chance.randrange(length - ahead)
+        for first in range(start, len(s.tokens) - ahead, length - ahead):
+            at = max(0, first)
+            found.append(Sample(s.kind, s.temperature, max(0, s.begin - at), s.tokens[at : first + length], s.at + at))
+    return found
+
+
 def batches(samples: Sequence[Sample], tokens: int, seed: int) -> Iterator[list[Sample]]:
     """One epoch: every sample once, in a shuffled order, batches of about ``tokens`` tokens, pads included."""
     chance = random.Random(seed)

@@ -12,6 +12,10 @@ from engine.training.teacher import Teacher, agreement, head_loss
 
 FADE = 0.8
 """Weight of a head against the one before it: later drafts survive less often."""
+PIECE = 8
+"""Tokens of a piece of an answer, the most that a head is trained on at once: no head looks back."""
+AHEAD = 2
+"""The first head guesses the token so far behind its feature's."""
 
 
 def medusa_loss(heads: MedusaHeads, batch: TrainingBatch, teacher: Teacher, *,
@@ -21,11 +25,13 @@ def medusa_loss(heads: MedusaHeads, batch: TrainingBatch, teacher: Teacher, *,
     normed = batch.features[..., -teacher.head.shape[1] :]
     count, place = heads.shape.heads, batch.places
     begun = heads.begin(normed[:, :-1], teacher.embed(batch.tokens[:, 1:]))
+    said = (place < batch.lengths[:, None]) & (place + AHEAD - 1 >= batch.begins[:, None])
+    distributions = teacher.distribution(normed[said])  # once for all heads
+    where = said.flatten().cumsum(0).view_as(said) - 1
     total = torch.zeros((), device=normed.device)
     for i, head in enumerate(heads.heads):
-        ahead = i + 2
-        counted = (place + ahead < batch.lengths[:, None]) & (place + 2 >= batch.begins[:, None])
-        want = teacher.distribution(normed[:, i + 1 :][counted[:, : normed.shape[1] - i - 1]])
+        counted = (place + AHEAD + i < batch.lengths[:, None]) & (place + AHEAD >= batch.begins[:, None])
+        want = distributions[where[:, i + 1 :][counted[:, : normed.shape[1] - i - 1]]]
         rows = head(begun[counted[:, :-1]])
         total = total + FADE**i * head_loss(rows, teacher.head, want)
         if measured:

@@ -15,11 +15,12 @@ from engine.drafters.medusa_heads import MedusaHeads, MedusaShape
 from engine.errors import ModelError
 from engine.models import Model
 from engine.runner import text_config
-from engine.training.batches import TrainingBatch
+from engine.training.batches import TrainingBatch, pieces
+from engine.training.dataset import Sample
 from engine.training.draft import draft_loss
 from engine.training.eagle import depth_at, eagle_loss
 from engine.training.measured import Measured
-from engine.training.medusa import medusa_loss
+from engine.training.medusa import AHEAD, PIECE, medusa_loss
 from engine.training.teacher import Teacher
 
 
@@ -42,6 +43,8 @@ class Recipe:
     """For config.json: all that is needed to build it again."""
     rate: float
     """Learning rate."""
+    cut: Callable[[Sequence[Sample], int], Sequence[Sample]] = lambda samples, seed: samples
+    """What of the samples it is trained on at once, in one epoch; whole ones, or pieces."""
 
 
 def recipe(method: str, target: Model, ids: torch.Tensor, depths: Sequence[int]) -> Recipe:
@@ -98,7 +101,8 @@ def _medusa(target: Model, ids: torch.Tensor, depths: tuple[int, ...]) -> Recipe
     heads = MedusaHeads(shape)
     return Recipe("medusa", heads, lambda batch, teacher, measured=None, share=1.0: medusa_loss(
         heads, batch, teacher, measured=measured),
-        {"heads": shape.heads, "blocks": shape.blocks, "draft_vocabulary": len(ids), "newest": shape.newest}, rate=1e-2)
+        {"heads": shape.heads, "blocks": shape.blocks, "draft_vocabulary": len(ids), "newest": shape.newest}, rate=1e-2,
+        cut=lambda samples, seed: pieces(samples, PIECE, AHEAD, seed))
 
 
 def _draft(target: Model, ids: torch.Tensor, depths: tuple[int, ...]) -> Recipe:

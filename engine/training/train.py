@@ -231,7 +231,8 @@ def fit(made: Recipe, data: Dataset, learned: Sequence[Sample], kept_back: Seque
     made.module.to(device)
 
     def epoch(number: int) -> Iterator[TrainingBatch]:
-        for samples in batches(learned, options.batch_tokens, options.seed + number):
+        seed = options.seed + number
+        for samples in batches(made.cut(learned, seed), options.batch_tokens, seed):
             yield collate(data, samples).to(device)
 
     def point(step: int) -> Point:

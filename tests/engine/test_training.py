@@ -37,7 +37,7 @@ from engine.training import recipe as recipes
 from engine.training import train as training
 from engine.training.answers import Answer, Task, answers, read, write
 from engine.training.asked import LONGEST, MARK, SHORTEST, asked, frame, keep
-from engine.training.batches import TrainingBatch, batches, collate
+from engine.training.batches import TrainingBatch, batches, collate, pieces
 from engine.training.dataset import Dataset, Sample, depths_for, extend
 from engine.training.eagle import ChainAttention
 from engine.training.fit import KEPT, Fit, Plan
@@ -134,6 +134,21 @@ def test_an_epoch_has_every_sample_once(tmp_path: Path) -> None:
     assert sorted(s.at for s in seen) == sorted(s.at for s in samples)
     assert [s.at for s in seen] != [s.at for b in batches(samples, 60, 2) for s in b]
     assert all(len(b) == 1 or len(b) * max(len(s.tokens) for s in b) <= 60 for b in batches(samples, 60, 1))
+
+
+@pytest.mark.parametrize("length", [4, 8, 40])
+def test_pieces_have_every_place_of_an_answer_once(length: int, tmp_path: Path) -> None:
+    data, ahead = dataset(tmp_path, 20), 2
+    cut = pieces(data.sequences, length, ahead, 1)
+    learned = [s.at + place for s in cut for place in range(len(s.tokens) - ahead) if place + ahead >= s.begin]
+    assert sorted(learned) == [s.at + place for s in data.sequences
+                               for place in range(max(0, s.begin - ahead), len(s.tokens) - ahead)]
+    assert all(0 < len(s.tokens) <= length for s in cut)
+    whole = torch.zeros(len(data.features), dtype=torch.int64)
+    for s in data.sequences:
+        whole[s.at : s.at + len(s.tokens)] = torch.tensor(s.tokens)
+    assert all(s.tokens == tuple(whole[s.at : s.at + len(s.tokens)].tolist()) for s in cut)
+    assert cut != pieces(data.sequences, length, ahead, 2)
 
 
 def test_the_draft_vocabulary_holds_what_answers_use() -> None:
