@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QSize, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QSize, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from engine.errors import SpecScopeError
@@ -22,6 +22,8 @@ def fit(window: QWidget, pixels: WIDTH_HEIGHT) -> None:
 def save_picture(window: QWidget, path: Path) -> None:
     if path.suffix.lower() != ".png":
         raise SpecScopeError(f"The picture {path} must have a name that ends in .png.")
+    # Between a text that has changed and the next repaint: its label would be shown in the old one's room, cut off.
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
     if not window.grab().save(str(path), "PNG"):
         raise SpecScopeError(f"The picture {path} could not be written; check that its folder exists and is writable.")
 
