@@ -156,6 +156,9 @@ def add_train_options(parser: argparse.ArgumentParser) -> None:
                        help="begin with the weights of a drafter for this target: a folder or a hub id")
     group.add_argument("--answer-tokens", metavar="N", type=_whole, default=160, help="longest answer (160)")
     group.add_argument("--steps", metavar="N", type=_whole, default=1500, help="training steps (1500)")
+    group.add_argument("--rate", metavar="R", type=_number, default=None,
+                       help="the highest learning rate (eagle and medusa 0.01, draft 0.004); lower, with --from, "
+                            "goes on gently")
     group.add_argument("--no-measure", dest="measure", action="store_false", default=True,
                        help="leave out the held-out figures at the end")
 

@@ -46,6 +46,8 @@ def run(args: argparse.Namespace) -> int:
         if getattr(args, name) is not None and getattr(args, name) < least:
             raise SettingsError(f"{name.replace('_', '-')} is {getattr(args, name)}, but it must be {least} or more.")
     options: dict[str, Any] = {"dtype": args.dtype, "device": args.device, "trust_remote_code": args.trust_remote_code}
+    if args.rate is not None and not 0 < args.rate <= 1:
+        raise SettingsError(f"rate is {args.rate:g}, but it must be over 0, and 1 at most.")
     with TerminalProgress() as shown:
         estimate = Estimate(shown)
         target = models.load(args.target, revision=args.revision, progress=shown, **options)
@@ -54,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
             method=args.method, out=Path(args.out) if args.out else trained(args.method, target.info.fingerprint),
             work=Path(args.work) if args.work else cache_root() / "training" / print_,
             prompts=args.prompts, asked=args.asked, start=args.start, steps=args.steps,
-            max_new_tokens=args.answer_tokens)
+            rate=args.rate, max_new_tokens=args.answer_tokens)
         report = Reporter(estimate)
         curve: list[Point] = []
 

@@ -13,7 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,8 @@ class Options:
     max_new_tokens: int = 160
     """Of an answer."""
     steps: int = 1100
+    rate: float | None = None
+    """The highest learning rate; None: the method's."""
     batch_tokens: int = 2000
     draft_vocabulary: int = 8192
     seed: int = 0
@@ -112,6 +114,7 @@ def train(target: Model, options: Options, report: Reporter,
         ids = vocabulary(learned, target, options)
         torch.manual_seed(options.seed)
         made = recipe(options.method, target, ids, depths)
+        made = replace(made, rate=options.rate if options.rate is not None else made.rate)
         before = package.begin(made, target, options.start) if options.start else None
         steps, points = fit(made, data, learned, kept_back, Teacher(target.hf, ids), options, report, curve)
         package.write(options.out, made, target, ids, {

@@ -395,13 +395,14 @@ def test_the_whole_way(method: str, small: Path, tmp_path: Path, capsys: pytest.
               "--answer-tokens", "6", "--work", str(shared), "--out", str(tmp_path / method), "--json"]
     assert commandline.main([*common, "--steps", "2", "--no-measure"]) == 0
     first = (shared / "answers.jsonl").read_text()
-    assert commandline.main([*common, "--steps", "4"]) == 0
+    assert commandline.main([*common, "--steps", "4", "--rate", "0.001"]) == 0
     assert (shared / "answers.jsonl").read_text() == first
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert [one["temperature"] for one in said["held_out"]["figures"]] == [0.0, 1.0]
     card = (tmp_path / method / "card.md").read_text()
     assert "Held-out figures" in card
-    assert json.loads((tmp_path / method / "config.json").read_text())["training"]["steps"] == 4
+    trained = json.loads((tmp_path / method / "config.json").read_text())["training"]
+    assert (trained["steps"], trained["rate"]) == (4, 0.001)
     assert commandline.main(["compare", "--target", str(small), "--dtype", "float32", "--drafter",
                              f"{method}:{tmp_path / method}", "--prompt", "hello", "--max-new-tokens", "8"]) == 0
 
@@ -533,6 +534,8 @@ def test_what_cannot_be_trained(capsys: pytest.CaptureFixture[str]) -> None:
     assert "'ngram' can't be trained; there are draft, eagle, medusa" in capsys.readouterr().err
     assert commandline.main(["train", "eagle", "--steps", "0"]) == 2
     assert "steps is 0, but it must be 1 or more" in capsys.readouterr().err
+    assert commandline.main(["train", "eagle", "--rate", "0"]) == 2
+    assert "rate is 0, but it must be over 0" in capsys.readouterr().err
 
 
 def test_cancelling_keeps_what_was_made(tmp_path: Path) -> None:
