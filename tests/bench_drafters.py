@@ -42,17 +42,20 @@ QUICKEST = {0.0: (SURE, *TREES, *OTHERS),
 
 SHAPES_ON = 3
 """Chat prompts."""
+WHOLE = 128
+"""Tokens at most of the answers that α is measured on: as many as a run has unless told otherwise. Later tokens are
+easier to guess than the first, so α of short answers is lower than what a person will see."""
 
 
 def drafters(tokens: int, per_kind: int, chat: int) -> None:
-    """``per_kind`` held-out prompts of each kind, ``chat`` of chat; ``tokens`` at most, twice as many for α."""
+    """``per_kind`` held-out prompts of each kind, ``chat`` of chat; ``tokens`` at most, :data:`WHOLE` for α."""
     target = models.load("builtin", dtype="bfloat16", device="cpu")
     warm(target)
     held = prompts("held_out", chat, kinds=("chat",))
     print(f"\ndrafters: SmolLM2-135M-Instruct, bfloat16, held-out prompts, {tokens} tokens at most, γ = {GAMMA} "
           "(prompt lookup and layer skip: their own)\n")
     for temperature in (0.0, 1.0):
-        alphas(target, held, temperature, 2 * tokens)
+        alphas(target, held, temperature, WHOLE)
     shapes(target, held[:SHAPES_ON], tokens)
     for temperature in (0.0, 1.0):
         by_kind(target, [p for kind in kinds() for p in prompts("held_out", per_kind, kinds=(kind,))], temperature,
