@@ -43,8 +43,7 @@ QUICKEST = {0.0: (SURE, *TREES, *OTHERS),
 SHAPES_ON = 3
 """Chat prompts."""
 WHOLE = 128
-"""Tokens at most of the answers that α is measured on: as many as a run has unless told otherwise. Later tokens are
-easier to guess than the first, so α of short answers is lower than what a person will see."""
+"""Tokens at most of the answers that α is measured on: as many as a run has unless told otherwise."""
 
 
 def drafters(tokens: int, per_kind: int, chat: int) -> None:
